@@ -7,6 +7,7 @@ use super::output::errln_whole;
 use super::output::outln;
 use super::output::outln_whole;
 use super::project;
+use super::run::foreign;
 use crate::domain::Task;
 use crate::domain::TrustItem;
 use crate::domain::TrustKind;
@@ -43,6 +44,7 @@ pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
         outln_whole(&serde_json::to_string_pretty(&compared.json(&trust, !args.show))?);
     } else {
         compared.print(&trust, !args.show);
+        foreign(settings.project()).iter().for_each(|line| outln!("{line}"));
     }
     Ok(if args.show && !compared.missing().is_empty() { Exit::NotConfirmed } else { Exit::Confirmed })
 }
@@ -78,11 +80,11 @@ impl<'a> Compared<'a> {
         let mut lines = Vec::new();
         for (item, trusted, was) in self.named.iter().filter(|(_, trusted, _)| all || !trusted) {
             let mark = if *trusted { ' ' } else { '+' };
-            lines.push(format!("{mark} {:width$}  {} {}", item.place, item.kind, said(item)));
-            lines.extend(was.iter().map(|was| format!("  {:width$}  trusted was: {} {}", "", was.kind, said(was))));
+            lines.push(format!("{mark} {:width$}  {}", item.place, does(item)));
+            lines.extend(was.iter().map(|was| format!("  {:width$}  trusted was: {}", "", does(was))));
         }
         if all {
-            lines.extend(self.gone.iter().map(|item| format!("- {:width$}  {} {}", item.place, item.kind, said(item))));
+            lines.extend(self.gone.iter().map(|item| format!("- {:width$}  {}", item.place, does(item))));
         }
         // A line of a check may be several; nothing in it may look like an item of its own.
         lines.iter().map(|line| project::printable(line).replace('\n', "\n  | ")).collect()
@@ -114,7 +116,7 @@ impl<'a> Compared<'a> {
     fn json(&self, trust: &Trust, given: bool) -> serde_json::Value {
         let items = self.named.iter().map(|(item, trusted, was)| {
             json!({
-                "place": item.place, "kind": item.kind, "text": item.text,
+                "place": item.place, "kind": item.kind, "text": item.text, "rights": item.rights,
                 "trusted": *trusted || given, "was": was.as_ref().map(|was| &was.text),
             })
         });
@@ -124,6 +126,11 @@ impl<'a> Compared<'a> {
             "items": items.collect::<Vec<_>>(), "gone": gone.collect::<Vec<_>>(),
         })
     }
+}
+
+/// What it does, with what, and with which rights.
+fn does(item: &TrustItem) -> String {
+    format!("{} {}{}", item.kind, said(item), item.rights.words())
 }
 
 /// A program as it would be typed, where that is plain.

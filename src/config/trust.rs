@@ -4,11 +4,13 @@
 //! has `argv` starts a program, whatever has `baseUrl`, `url` or the name of a variable with a key sends something somewhere.
 
 use super::agents::AgentKindFile;
+use super::agents::PermissionsFile;
 use super::load::Effective;
 use super::load::Origin;
 use super::wire::SandboxFile;
 use super::wire::SandboxKindFile;
 use crate::domain::CheckCommand;
+use crate::domain::Rights;
 use crate::domain::SHARED_SETTINGS;
 use crate::domain::Task;
 use crate::domain::TrustItem;
@@ -69,6 +71,7 @@ impl Effective {
                     _ => walk(key, key, value, &mut items),
                 }
             }
+            items = items.into_iter().map(|(key, item)| (key, self.with_rights(item))).collect();
             self.agents_by_name(&file, &mut items);
         }
         items.retain(|(key, _)| self.is_of_files(key));
@@ -112,7 +115,24 @@ impl Effective {
             let words: Vec<String> =
                 std::iter::once(program.to_owned()).chain(agent.extra_args.iter().cloned()).collect();
             let key = format!("agents.{name}");
-            items.push((key.clone(), TrustItem::program(key, &words)));
+            items.push((key.clone(), self.with_rights(TrustItem::program(key, &words))));
+        }
+    }
+
+    /// A program by what its place gives it. Agents, checks and `setup` are in the sandbox; whoever judges, writes lessons or sends notices is not.
+    fn with_rights(&self, item: TrustItem) -> TrustItem {
+        if !matches!(item.kind, TrustKind::Program | TrustKind::Shell) {
+            return item;
+        }
+        let agent = item.place.strip_prefix("agents.").and_then(|name| self.file.agents.named.get(name));
+        let is_held = agent.is_some_and(|agent| agent.permissions == Some(PermissionsFile::Deny));
+        let is_inside = ["agents", "checks", "setup"].iter().any(|block| {
+            item.place.strip_prefix(block).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        });
+        match (is_held, is_inside) {
+            (true, _) => item.with(Rights::Held),
+            (false, true) => item,
+            (false, false) => item.with(Rights::Outside),
         }
     }
 
@@ -140,7 +160,9 @@ impl Effective {
                 let text = format!("landlock, where they may also write to {}", more.write.join(", "));
                 items.push(TrustItem::new("sandbox", TrustKind::Sandbox, text));
             }
-            SandboxFile::Command(with) => items.push(TrustItem::program("sandbox", &with.command)),
+            SandboxFile::Command(with) => {
+                items.push(TrustItem::program("sandbox", &with.command).with(Rights::Outside));
+            }
         }
     }
 

@@ -97,6 +97,7 @@ pub use task::{
 pub use task_fields::TaskField;
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
+pub use trust::Rights;
 pub use trust::{TrustItem, TrustKind};
 pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, Verdict};
 

@@ -27,6 +27,40 @@ pub struct TrustItem {
     /// The command line, the words of a program as a JSON list, the variable with its value, or the address with the names of
     /// the variables whose values it gets.
     pub text: String,
+    /// What it may do when it runs.
+    #[serde(default, skip_serializing_if = "Rights::is_usual")]
+    pub rights: Rights,
+}
+
+/// What a program may do, from the least to the most: who trusts it with more trusts it with less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rights {
+    /// An agent, what its own settings allow (`permissions`: `deny`).
+    Held,
+    /// What agents, checks and setup may, in the sandbox if there is one.
+    #[default]
+    Usual,
+    /// What its user may: it runs outside of the sandbox, in the checkout.
+    Outside,
+}
+
+impl Rights {
+    /// Whether they are those of most programs.
+    #[must_use]
+    pub fn is_usual(&self) -> bool {
+        *self == Self::Usual
+    }
+
+    /// Behind what runs, in words; nothing for the usual ones.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Held => ", without what it would have to ask for",
+            Self::Usual => "",
+            Self::Outside => ", outside of the sandbox",
+        }
+    }
 }
 
 /// What something does that needs trust.
@@ -77,7 +111,13 @@ impl fmt::Display for TrustKind {
 impl TrustItem {
     /// An item.
     pub fn new(place: impl Into<String>, kind: TrustKind, text: impl Into<String>) -> Self {
-        Self { place: place.into(), kind, text: text.into() }
+        Self { place: place.into(), kind, text: text.into(), rights: Rights::Usual }
+    }
+
+    /// The same with other rights.
+    #[must_use]
+    pub fn with(self, rights: Rights) -> Self {
+        Self { rights, ..self }
     }
 
     /// A command: a line for the shell, or a program with its arguments.
@@ -102,13 +142,27 @@ impl TrustItem {
         checks.chain(task.allow.iter().map(allow)).collect()
     }
 
-    /// The same for the same thing wherever it is named: a command that is trusted in one task is in another.
+    /// The same for the same thing wherever it is named: a command that is trusted in one task is in another. With more rights it is another
+    /// thing.
     #[must_use]
     pub fn digest(&self) -> String {
+        self.digest_with(self.rights)
+    }
+
+    /// Its digest, and those of the same with more rights.
+    pub fn digests_that_cover(&self) -> impl Iterator<Item = String> {
+        let all = [Rights::Held, Rights::Usual, Rights::Outside].into_iter();
+        all.filter(|rights| *rights >= self.rights).map(|rights| self.digest_with(rights))
+    }
+
+    fn digest_with(&self, rights: Rights) -> String {
         let kind = match self.kind {
             TrustKind::Shell => "shell",
             TrustKind::Program => "program",
-            TrustKind::Variable => "variable",
+            // What a judge may be started with, a check may not.
+            TrustKind::Variable => {
+                &format!("variable {}", self.place.rsplit_once(".env.").map_or("", |(whose, _)| whose))
+            }
             TrustKind::Host => "host",
             TrustKind::Sandbox => "sandbox",
             TrustKind::Push => "push",
@@ -120,6 +174,11 @@ impl TrustItem {
             // What one task may do, another may not.
             TrustKind::Allow => &format!("allow {}", self.place),
         };
-        format!("{:x}", Sha256::digest(format!("{kind}\0{}", self.text)))
+        let rights = match rights {
+            Rights::Held => " held",
+            Rights::Usual => "",
+            Rights::Outside => " outside",
+        };
+        format!("{:x}", Sha256::digest(format!("{kind}{rights}\0{}", self.text)))
     }
 }

@@ -34,7 +34,7 @@ impl Trusted {
     /// Whether this is trusted, wherever it is named.
     #[must_use]
     pub fn has(&self, item: &TrustItem) -> bool {
-        self.0.contains_key(&item.digest())
+        item.digests_that_cover().any(|digest| self.0.contains_key(&digest))
     }
 
     /// Those that are not trusted.
@@ -46,7 +46,7 @@ impl Trusted {
     /// Those that are trusted, and not among these, wherever they are named.
     #[must_use]
     pub fn gone(&self, items: &[TrustItem]) -> Vec<&TrustItem> {
-        let named: BTreeSet<String> = items.iter().map(TrustItem::digest).collect();
+        let named: BTreeSet<String> = items.iter().flat_map(TrustItem::digests_that_cover).collect();
         self.0.iter().filter(|(digest, _)| !named.contains(*digest)).map(|(_, item)| item).collect()
     }
 }

@@ -754,6 +754,58 @@ fn what_is_named_is_printed_as_json_too() {
     ran(&project, &["trust", "--show"]).exits(1).prints("- allowPush");
 }
 
+/// The same words with more rights are something else.
+#[test]
+fn what_is_trusted_in_the_sandbox_is_asked_about_outside_of_it() {
+    let project = Project::new("echo right > answer.txt");
+    project.config(|c| {
+        c["checks"] = json!([{ "name": "c", "run": ["sh", "x.sh"] }]);
+        c["agents"]["claude"] = json!({ "permissions": "deny", "env": { "MODE": "a" } });
+    });
+    project.write("x.sh", "exit 1\n");
+    project.commit();
+    ran(&project, &["trust"]).exits(0);
+    ran(&project, &["trust", "--show"]).exits(0).prints("runs claude, without what it would have to ask for");
+    let asked = |change: &dyn Fn(&mut Value), lines: &[&str]| {
+        let before = project.read("project.json");
+        project.config(change);
+        let shown = ran(&project, &["trust", "--show"]);
+        shown.exits(1);
+        let new: Vec<&str> = shown.stdout.lines().filter_map(|line| line.strip_prefix("+ ")).collect();
+        let words = |line: &&str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(new.iter().map(words).collect::<Vec<_>>(), lines, "{}", shown.stdout);
+        assert_eq!(ran(&project, &["run"]).code, Some(4));
+        project.write("project.json", before);
+        ran(&project, &["trust", "--show"]).exits(0);
+    };
+    let program = || json!({ "type": "command", "argv": ["sh", "x.sh"] });
+    asked(
+        &|c| {
+            c["reflexion"] = json!({ "generator": program() });
+            c["verification"] = json!({ "judge": program() });
+            c["notify"] = json!([program()]);
+        },
+        &[
+            "reflexion.generator runs sh x.sh, outside of the sandbox",
+            "verification.judge runs sh x.sh, outside of the sandbox",
+            "notify[0] runs sh x.sh, outside of the sandbox",
+        ],
+    );
+    asked(&|c| c["agents"]["claude"]["permissions"] = json!("allow"), &["agents.claude runs claude"]);
+    asked(&|c| c["workspace"] = json!({ "env": { "MODE": "a" } }), &["workspace.env.MODE sets MODE=a"]);
+    // Who trusts it outside trusts it inside.
+    project.config(|c| {
+        c["checks"] = json!([]);
+        c["notify"] = json!([program()]);
+    });
+    ran(&project, &["trust"]).exits(0);
+    project.config(|c| {
+        c["checks"] = json!([{ "name": "c", "run": ["sh", "x.sh"] }]);
+        c["notify"] = json!([]);
+    });
+    ran(&project, &["trust", "--show"]).exits(0);
+}
+
 #[test]
 fn what_is_wrong_is_said() {
     let project = Project::new("true");

@@ -3,12 +3,14 @@
 //! A check that is made from a recorded tree alone still reads them: git's settings, cargo's, what every Python imports. Which
 //! they are stands in `config/home_files.toml`.
 
+use super::git_names;
 use globset::GlobBuilder;
 use globset::GlobMatcher;
 use serde::Deserialize;
 use sha2::Digest;
 use sha2::Sha256;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io::Read;
@@ -20,6 +22,9 @@ use std::sync::LazyLock;
 
 /// So much of a file is digested; of a longer one, its length and the time of its last change are compared beside that.
 const CAP: u64 = 256 << 10;
+
+/// Where git's own settings of a user are, which name other files.
+const GIT_SETTINGS: [&str; 3] = ["$GIT_CONFIG_GLOBAL", "~/.gitconfig", "$XDG_CONFIG_HOME/git/config"];
 
 /// The list of `config/home_files.toml`; a test reads it.
 static LIST: LazyLock<List> = LazyLock::new(|| read_list().unwrap_or_default());
@@ -50,6 +55,18 @@ impl Pattern {
         Self { variable: first.strip_prefix('$'), parts }
     }
 
+    /// Where it is below the home directory, as far as it is one path; none where a variable without a place names it.
+    #[cfg(test)]
+    fn below_home(&self) -> Option<PathBuf> {
+        let nothing_set = |_: &str| None;
+        let start = self.start(Path::new("~"), &nothing_set)?;
+        let names = self.parts.iter().map_while(|part| match part {
+            Part::Name(name) => Some(*name),
+            Part::Any(_) => None,
+        });
+        Some(names.fold(start, |path, name| path.join(name)).strip_prefix("~").ok()?.to_owned())
+    }
+
     /// Where it begins; none if its variable is not set and has no place.
     fn start(&self, home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let Some(name) = self.variable else { return Some(home.to_owned()) };
@@ -69,6 +86,13 @@ impl Pattern {
         }
         paths
     }
+}
+
+/// Where the files of the list are below the home directory.
+#[cfg(test)]
+pub(in crate::host) fn below_home() -> Vec<PathBuf> {
+    let below = PATTERNS.iter().filter_map(Pattern::below_home);
+    below.filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -129,14 +153,11 @@ impl HomeFiles {
     }
 
     fn with(home: &Path, variable: &dyn Fn(&str) -> Option<OsString>) -> Self {
-        let mut found = BTreeMap::new();
-        for pattern in PATTERNS.iter() {
-            for path in pattern.start(home, variable).map(|base| pattern.expand(base)).unwrap_or_default() {
-                if let Some(what) = Found::at(&path) {
-                    found.insert(path, what);
-                }
-            }
-        }
+        let expand = |pattern: &Pattern| pattern.start(home, variable).map(|base| pattern.expand(base));
+        let mut paths: BTreeSet<PathBuf> = PATTERNS.iter().filter_map(expand).flatten().collect();
+        let settings = GIT_SETTINGS.iter().filter_map(|text| expand(&Pattern::read(text))).flatten();
+        paths.extend(git_names::of(settings, home));
+        let found = paths.into_iter().filter_map(|path| Found::at(&path).map(|what| (path, what))).collect();
         Self { home: home.to_owned(), found }
     }
 

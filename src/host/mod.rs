@@ -21,6 +21,7 @@ mod changes;
 mod clock;
 mod foreign;
 mod git;
+mod git_names;
 mod history;
 mod keep_awake;
 mod lock;

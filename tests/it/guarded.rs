@@ -146,7 +146,7 @@ fn has_bubblewrap() -> bool {
 
 /// As docs/sandbox.md has it, around a project that is itself below `/tmp`.
 fn bubblewrap() -> Value {
-    let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --tmpfs /tmp \
+    let words = "bwrap --ro-bind / / --dev /dev --proc /proc --unshare-pid --cap-drop ALL --tmpfs /tmp \
                  --ro-bind {project} {project} --ro-bind {git} {git} --bind {git}/objects {git}/objects \
                  --bind {project}/../out {project}/../out --ro-bind {home} {home} --ro-bind {project}/../remote.git {project}/../remote.git \
                  --bind {workspace} {workspace} --bind {cache} {cache}";
@@ -158,6 +158,21 @@ fn bubblewrap_keeps_agents_in_their_workspace() {
     if has_bubblewrap() {
         is_kept_in(&bubblewrap());
     }
+}
+
+/// Root mounts anew what is mounted read-only, unless it may not mount.
+#[test]
+fn bubblewrap_that_lets_root_mount_is_no_sandbox() {
+    if !has_bubblewrap() || !rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: only root keeps its rights in bubblewrap");
+        return;
+    }
+    let mut loose = bubblewrap();
+    loose["command"].as_array_mut().unwrap().retain(|word| word != "--cap-drop" && word != "ALL");
+    let project = project(TRIES, &loose);
+    let ran = run(&project);
+    ran.exits(4).says("a program in it may mount").says(r#"add `"--cap-drop", "ALL"`"#);
+    assert!(!project.out.join("tried").exists());
 }
 
 /// Who is asked something, in place of being given work: tries what agents try, and answers nothing of use.
@@ -251,6 +266,60 @@ fn a_generator_that_is_a_program_of_the_user_is_not_confined() {
     assert!(project.dir.join("generated").exists());
 }
 
+/// However a URL is spelled, and whatever git makes of it: in the place of the host, a program in the place of `ssh` takes what is pushed.
+#[test]
+fn pushes_by_url_are_refused_by_what_git_makes_of_them() {
+    let urls = [
+        "https://github.com/me/other",
+        "gh:me/x",
+        "deploy@host.example:x.git",
+        "myhost:x.git",
+        "alice@git.corp:team/proj2.git",
+        "own",
+        "ssh://host.example/x",
+    ];
+    let tries = urls.map(|url| {
+        format!("git push {url} HEAD:refs/heads/evil 2>> \"$OUT/said\" && echo {url} >> \"$OUT/arrived\"\n")
+    });
+    let fetches = "git ls-remote myhost:x.git >> \"$OUT/fetched\" && git ls-remote own >> \"$OUT/fetched\"\n";
+    let own = "git init -q --bare \"$TMPDIR/own.git\" && git push -q \"$TMPDIR/own.git\" HEAD:refs/heads/x && echo own-test >> \"$OUT/pushed\"\n";
+    let agent = format!("export TMPDIR=$(mktemp -d)\n{}{fetches}{own}echo right > answer.txt", tries.concat());
+    for by_variable in [false, true] {
+        let project = Project::new(&agent);
+        let there = project.dir.parent().unwrap();
+        let (remote, bin) = (there.join("remote.git"), there.join("bin"));
+        project.git(&["init", "-q", "--bare", remote.to_str().unwrap()]);
+        project.git(&["push", "-q", remote.to_str().unwrap(), "HEAD:refs/heads/known"]);
+        project.git(&["remote", "add", "own", "alice@git.corp:team/proj.git"]);
+        let settings = there.join("home/.gitconfig");
+        let more = "[url \"git@github.com:\"]\n\tpushInsteadOf = https://github.com/\n\tinsteadOf = gh:\n";
+        fs::write(&settings, fs::read_to_string(&settings).unwrap() + more).unwrap();
+        fs::create_dir(&bin).unwrap();
+        // `ssh [options] HOST "git-upload-pack 'x.git'"`.
+        let ssh = "#!/bin/sh\nfor last; do :; done\nexec ${last%% *} \"$REMOTE\"\n";
+        fs::write(bin.join("ssh"), ssh).unwrap();
+        fs::set_permissions(bin.join("ssh"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let mut command = project.command(&["run"]);
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", bin.display())).env("REMOTE", &remote);
+        if by_variable {
+            command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
+        }
+        Ran::of(command, "").exits(0);
+        let arrived = fs::read_to_string(project.out.join("arrived")).unwrap_or_default();
+        assert_eq!(arrived, "", "{}", project.told("said"));
+        let refs = project.git(&["--git-dir", remote.to_str().unwrap(), "for-each-ref", "--format=%(refname)"]);
+        assert_eq!(refs, "refs/heads/known\n");
+        assert!(
+            project.told("said").matches("reflexion-does-not-push").count() >= urls.len(),
+            "{}",
+            project.told("said")
+        );
+        assert_eq!(project.told("fetched").matches("refs/heads/known").count(), 2);
+        assert_eq!(project.told("pushed"), "own-test\n");
+    }
+}
+
 #[test]
 fn without_a_sandbox_a_plain_push_is_refused_and_another_one_is_told() {
     let project = project(TRIES, &json!("none"));
@@ -333,7 +402,7 @@ fn an_agent_whose_program_cannot_be_seen_inside_uses_up_no_attempt() {
     project.config(|config| config["agents"]["sh"]["argv"] = json!([program, "-c", "echo right > answer.txt"]));
     let ran = project.run(&["run", "--json"]);
     assert_eq!(ran.exits(4).says("cannot be seen inside the sandbox").task("a")["attempts"], json!(0));
-    prints(&project, &["doctor"], "cannot be seen inside the sandbox").exits(1);
+    prints(&project, &["doctor"], "cannot be seen inside the sandbox").exits(4);
     assert!(!project.dir.join("memory/reflections.jsonl").exists());
     // What is not there at all is said as ever, and so is a program of the project that is still to be written.
     project.config(|config| config["agents"]["sh"]["argv"] = json!(["/no/such/program"]));

@@ -32,16 +32,21 @@ const DEVICES: [&str; 9] = [
     "/dev/pts",
     "/dev/shm",
 ];
-/// What package managers keep in the home directory, to be had again; what is not there is left out.
-const CACHES: [&str; 9] = [
+/// What package managers keep in the home directory, to be had again; what is not there is left out. None of it holds what steers tools.
+const CACHES: [&str; 14] = [
     ".cache",
     ".cargo/registry",
     ".cargo/git",
     ".cargo/.package-cache",
     ".cargo/.package-cache-mutate",
     ".npm",
-    ".gradle",
-    ".m2",
+    ".gradle/caches",
+    ".gradle/daemon",
+    ".gradle/native",
+    ".gradle/notifications",
+    ".gradle/workers",
+    ".gradle/wrapper",
+    ".m2/repository",
     "go/pkg",
 ];
 /// Of these, what is given to programs that nobody wrote: what package managers and builds have fetched or made, by name, and nothing that holds
@@ -327,6 +332,15 @@ mod tests {
         assert_eq!(of(&root), None);
         assert_eq!(of(&root.join(".reflection/worktrees/r")), None);
         assert_eq!(Confine::new(&project(&root), Sandbox::None).of(&Command::new(["true"], &top)).unwrap(), None);
+    }
+
+    #[test]
+    fn what_steers_tools_is_given_to_nobody() {
+        let given: Vec<&&str> = CACHES.iter().chain(&OF_AGENTS).chain(&FETCHED).collect();
+        for steers in crate::host::home_files::below_home() {
+            let is_in = |place: &&&&str| steers.starts_with(place) || Path::new(place).starts_with(&steers);
+            assert_eq!(given.iter().find(is_in), None, "{}", steers.display());
+        }
     }
 
     #[test]

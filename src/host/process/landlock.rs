@@ -9,7 +9,7 @@ use tokio::process::Child;
 use tokio::process::Command;
 
 /// Starts a program that may write below these places only, and, where the kernel knows how (Linux 6.12), may send signals to
-/// nothing outside.
+/// nothing outside, and reach no socket there that has no path.
 pub(super) fn spawn(command: &mut Command, write: &[PathBuf]) -> io::Result<Child> {
     let runtime = tokio::runtime::Handle::current();
     std::thread::scope(|scope| {
@@ -39,7 +39,9 @@ fn restrict(write: &[PathBuf]) -> io::Result<()> {
     let mut ruleset = ruleset(access).map_err(|error| words(&error))?;
     for path in write {
         let wrong = |what: &dyn std::fmt::Display| io::Error::other(format!("{}: {what}", path.display()));
-        let allowed = if path.is_dir() { access } else { access & AccessFs::from_file(ABI::V3) };
+        // Nobody has to make devices.
+        let in_dir = access & !(AccessFs::MakeChar | AccessFs::MakeBlock);
+        let allowed = if path.is_dir() { in_dir } else { access & AccessFs::from_file(ABI::V3) };
         let opened = PathFd::new(path).map_err(|error| wrong(&error))?;
         ruleset = ruleset.add_rule(PathBeneath::new(opened, allowed)).map_err(|error| wrong(&error))?;
     }
@@ -50,7 +52,7 @@ fn restrict(write: &[PathBuf]) -> io::Result<()> {
     }
 }
 
-/// Everything that writes is handled, or it is an error. Signals are handled where the kernel can.
+/// Everything that writes is handled, or it is an error. Signals and sockets without a path are handled where the kernel can.
 #[cfg(target_os = "linux")]
 fn ruleset(access: landlock::BitFlags<landlock::AccessFs>) -> Result<landlock::RulesetCreated, landlock::RulesetError> {
     use landlock::CompatLevel;
@@ -59,7 +61,7 @@ fn ruleset(access: landlock::BitFlags<landlock::AccessFs>) -> Result<landlock::R
     use landlock::RulesetAttr;
     use landlock::Scope;
     let files = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(access);
-    match files()?.scope(Scope::Signal) {
+    match files()?.scope(Scope::Signal | Scope::AbstractUnixSocket) {
         Ok(with_signals) => with_signals.create(),
         Err(_) => files()?.create(),
     }

@@ -1,8 +1,10 @@
 //! Refusing pushes, and noticing those that happened all the same.
 //!
 //! Git takes settings from its environment (`GIT_CONFIG_COUNT`, [git-config(1)]), above all files. There, the push URL of every
-//! remote of the repository becomes one of a protocol that does not exist, and so does whatever begins like a remote's URL or
-//! like one of a network. A plain `git push` then stops with that protocol's name, while fetching goes on, and so do the pushes
+//! remote of the repository becomes one of a protocol that does not exist, and so does whatever begins like a remote's URL,
+//! like one of a network, or like what the user's own `url.*.insteadOf` makes another one of. Whatever git comes to from there that
+//! leads over ssh stops at a line around `ssh`, which lets only fetches through: it sees what git made of a URL, and no spelling.
+//! A plain `git push` then stops with that protocol's name, while fetching goes on, and so do the pushes
 //! of a project's own tests into repositories that they make. That is a fence, no wall: who clears the environment, or
 //! talks to a service without git, is not stopped.
 
@@ -28,32 +30,63 @@ const REFUSED: &str = "reflexion-does-not-push://";
 /// No log of a ref that an agent has pushed is longer.
 const MOST_LOG_BYTES: u64 = 1 << 20;
 /// How URLs begin that lead away from this machine.
-const NETWORK: [&str; 8] = ["https://", "http://", "ssh://", "git+ssh://", "ssh+git://", "git://", "ftps://", "git@"];
+const NETWORK: [&str; 13] = [
+    "https://",
+    "http://",
+    "ssh://",
+    "git+ssh://",
+    "ssh+git://",
+    "git://",
+    "ftps://",
+    "ftp://",
+    "git@",
+    "https::",
+    "http::",
+    "ftps::",
+    "ftp::",
+];
+/// Around the user's `ssh`, for git, which puts its own words behind it: asks it for anything but to take what is pushed. The user's is looked
+/// up when it is needed: the repository of a workspace may name another one.
+const SSH: &str = r#"reflexion_ssh() {
+case " $* " in *"git-receive-pack "* | *"git receive-pack "*) echo "reflexion-does-not-push: agents, checks and setup do not push (allowPush)" >&2; return 128 ;; esac
+reflexion_ssh_of_user=$(env -u GIT_CONFIG_COUNT git config --get core.sshCommand) || reflexion_ssh_of_user=${GIT_SSH:-ssh}
+eval "${GIT_SSH_COMMAND_OF_USER:-$reflexion_ssh_of_user} \"\$@\""
+}; reflexion_ssh"#;
 
-/// The remotes of a repository: name and URLs.
+/// The remotes of a repository.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Remotes(BTreeMap<String, BTreeSet<String>>);
+pub(super) struct Remotes {
+    /// Their URLs, by name.
+    remotes: BTreeMap<String, BTreeSet<String>>,
+    /// How URLs begin of which the user's settings make others.
+    rewritten: BTreeSet<String>,
+}
 
 impl Remotes {
     pub(super) async fn read(repository: &Repository) -> Result<Self, WorkspaceError> {
-        let args = ["config", "-z", "--get-regexp", r"^remote\..*\.(url|pushurl)$"];
+        let args =
+            ["config", "-z", "--get-regexp", r"^(remote\..*\.(url|pushurl)|url\..*\.(pushinsteadof|insteadof))$"];
         let out = repository.git().call(args).run().await?.stdout;
-        let mut remotes = BTreeMap::<String, BTreeSet<String>>::new();
+        let (mut remotes, mut rewritten) = (BTreeMap::<String, BTreeSet<String>>::new(), BTreeSet::new());
         for (key, url) in String::from_utf8_lossy(&out).split('\0').filter_map(|entry| entry.split_once('\n')) {
+            if key.starts_with("url.") && !url.is_empty() {
+                rewritten.insert(url.to_owned());
+            }
             let name = key.strip_prefix("remote.").and_then(|rest| rest.rsplit_once('.'));
             if let Some((name, _)) = name {
                 remotes.entry(name.to_owned()).or_default().insert(url.to_owned());
             }
         }
-        Ok(Self(remotes))
+        Ok(Self { remotes, rewritten })
     }
 
     /// Settings for git that refuse pushes to them, and to the network.
     pub(super) fn refused(&self, top: &Path) -> Vec<(String, String)> {
         let rewrite = format!("url.{REFUSED}.pushInsteadOf");
-        let mut settings: Vec<(String, String)> =
-            NETWORK.iter().map(|prefix| (rewrite.clone(), (*prefix).to_owned())).collect();
-        for (name, urls) in &self.0 {
+        let prefixes = NETWORK.iter().copied().chain(self.rewritten.iter().map(String::as_str));
+        let mut settings: Vec<(String, String)> = prefixes.map(|prefix| (rewrite.clone(), prefix.to_owned())).collect();
+        settings.push(("core.sshCommand".to_owned(), SSH.to_owned()));
+        for (name, urls) in &self.remotes {
             let key = format!("remote.{name}.pushurl");
             // The empty one takes back what was set before [git 2.46].
             settings.extend([(key.clone(), String::new()), (key, format!("{REFUSED}{name}"))]);
@@ -70,7 +103,7 @@ impl Remotes {
 
     /// Where remotes are that are directories of this machine.
     fn local<'a>(&'a self, top: &'a Path) -> impl Iterator<Item = (&'a str, PathBuf)> {
-        self.0.iter().flat_map(move |(name, urls)| {
+        self.remotes.iter().flat_map(move |(name, urls)| {
             let dirs: BTreeSet<PathBuf> = urls.iter().filter_map(|url| local(url, top)).collect();
             dirs.into_iter().map(move |dir| (name.as_str(), dir))
         })
@@ -215,6 +248,14 @@ fn pushed(files: &Root) -> Vec<String> {
 fn local(url: &str, top: &Path) -> Option<PathBuf> {
     let path = url.strip_prefix("file://").unwrap_or(url);
     top.join(path).canonicalize().ok().filter(|dir| dir.is_dir())
+}
+
+/// Variables that put the line around `ssh` where the environment names one, which has more say than settings.
+pub(super) fn around_ssh(now: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    let named = now("GIT_SSH_COMMAND").filter(|named| !named.is_empty() && named != SSH);
+    let Some(named) = named else { return Vec::new() };
+    let ours = [("GIT_SSH_COMMAND", SSH.to_owned()), ("GIT_SSH_COMMAND_OF_USER", named)];
+    ours.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 /// Variables that hand settings to git, behind those that `now` has.

@@ -25,7 +25,13 @@ const LIMIT: Duration = Duration::from_mins(1);
 /// Writes where it may, then tries where it may not, and says that it came to its end. Nothing is hidden in `/dev/null`: in a
 /// sandbox there may be none, and then nothing would be tried.
 const SCRIPT: &str = r#"name=$1; shift; printf %s "$name" > "$name" || exit 101
-for place; do (: > "$place/$name"); done; echo "tried $#""#;
+for place; do (: > "$place/$name"); done
+if [ -r /proc/self/status ]; then
+    while read -r what value; do [ "$what" = CapEff: ] && echo "capabilities $value"; done < /proc/self/status
+fi
+echo "tried $#""#;
+/// Who has this of Linux' capabilities in a sandbox of mounts mounts anew what is read-only there.
+const SYS_ADMIN: u64 = 1 << 21;
 
 /// Whether a program can be seen, without starting it.
 const SEEN: &str = r#"case $1 in */*) [ -x "$1" ] ;; *) found=$(command -v -- "$1") ;; esac || exit 102"#;
@@ -88,10 +94,11 @@ pub(super) async fn try_with(
     let work = layout.worktrees().map_err(io_error("make", layout.state()))?;
     let rooms = layout.rooms()?;
     let forbidden = forbidden(layout, &rooms);
+    let is_of_mounts = matches!(sandbox, policy::Sandbox::Command { .. });
     let mut found = Ok(());
     for all in [work, rooms] {
         if found.is_ok() {
-            found = try_in(&all, runner, &forbidden).await?;
+            found = try_in(&all, runner, &forbidden, is_of_mounts).await?;
         }
     }
     found.map_err(|because| {
@@ -108,12 +115,13 @@ async fn try_in(
     all: &Root,
     runner: &dyn CommandRunner,
     forbidden: &BTreeSet<PathBuf>,
+    is_of_mounts: bool,
 ) -> Result<Result<(), String>, WorkspaceError> {
     let own = Path::new(TRIED);
     // Another process may be at the same, and a killed one may have left its own.
     let name = format!("reflexion-probe-{}", uuid::Uuid::now_v7().simple());
     let place = own.join(&name);
-    let probe = Probe { dir: all.path().join(&place), forbidden: forbidden.clone(), name };
+    let probe = Probe { is_of_mounts, dir: all.path().join(&place), forbidden: forbidden.clone(), name };
     all.make_below(&place).map_err(io_error("make", &probe.dir))?;
     let output = runner.run(probe.command()).await;
     let found = probe.judge(output);
@@ -129,8 +137,16 @@ fn forbidden(layout: &Layout, rooms: &Root) -> BTreeSet<PathBuf> {
     places.filter(|place| place.is_dir()).collect()
 }
 
+/// Whether a program in it says that it has the right to mount. Where there is no `/proc`, it does not say.
+fn may_mount(said: &str) -> bool {
+    let held = said.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("capabilities ")?, 16).ok());
+    held.is_some_and(|held| held & SYS_ADMIN != 0)
+}
+
 /// One try.
 struct Probe {
+    /// Whether it is made of mounts; Landlock holds whoever may mount.
+    is_of_mounts: bool,
     /// Where it may write.
     dir: PathBuf,
     /// Where it may not.
@@ -162,12 +178,21 @@ impl Probe {
             }
             end => return Err(format!("`sh` in it {}: {said}", end.failure().unwrap_or_default())),
         }
-        if output.stdout.text().trim() != format!("tried {}", self.forbidden.len()) {
+        let stdout = output.stdout.text();
+        if stdout.lines().last() != Some(&format!("tried {}", self.forbidden.len())) {
             return Err(format!("whether it protects anything cannot be told, because it does not start `sh`: {said}"));
         }
         let arrived = fs::read_to_string(self.dir.join(&self.name)).is_ok_and(|text| text == self.name);
         let lost = "what a program in it writes to its workspace does not arrive there";
-        if arrived { Ok(()) } else { Err(lost.to_owned()) }
+        if !arrived {
+            return Err(lost.to_owned());
+        }
+        if may_mount(&stdout) && self.is_of_mounts {
+            return Err("a program in it may mount (CAP_SYS_ADMIN, because you are root), and so write wherever its mounts are read-only: \
+                        for bubblewrap, add `\"--cap-drop\", \"ALL\"` to `sandbox.command`"
+                .to_owned());
+        }
+        Ok(())
     }
 
     /// A place that it has written to and must not; its files are taken away again.

@@ -12,6 +12,7 @@ use super::integration;
 use super::layout::Layout;
 use super::open;
 use super::pushes;
+use super::pushes::around_ssh;
 use super::pushes::hand_over;
 use super::readable::readable;
 use super::recorder::Difference;
@@ -321,7 +322,10 @@ impl Workspace for HostWorkspace {
             env.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         }
         let now = |name: &str| env.get(name).cloned().or_else(|| inherited(name));
-        let given = hand_over(now, self.settings_of_git(policy));
+        let mut given = hand_over(now, self.settings_of_git(policy));
+        if policy.pushes == policy::Pushes::Refused {
+            given.extend(around_ssh(now));
+        }
         env.extend(given);
         env
     }

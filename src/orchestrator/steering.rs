@@ -15,11 +15,13 @@ use crate::domain::Needs;
 use crate::domain::Proof;
 use crate::domain::TaskId;
 use crate::domain::policy;
+use crate::prompt::as_compared;
 use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
 use serde::Deserialize;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::sync::PoisonError;
 
@@ -47,12 +49,10 @@ static GLOBS: LazyLock<Globs> = LazyLock::new(|| {
 fn globs(before: &str, globs: &[String]) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
-        // Where file systems know no case, agents find `agents.md` too; elsewhere that is a page about them. In the place of a
-        // directory there may be a link.
-        let any_case = cfg!(target_os = "macos");
+        let glob = as_compared(glob);
+        // In the place of a directory there may be a link.
         for glob in [Some(glob.as_str()), glob.strip_suffix("/**")].into_iter().flatten() {
-            let glob =
-                GlobBuilder::new(&format!("{before}{glob}")).case_insensitive(any_case).literal_separator(true).build();
+            let glob = GlobBuilder::new(&format!("{before}{glob}")).literal_separator(true).build();
             glob.into_iter().for_each(|glob| _ = set.add(glob));
         }
     }
@@ -75,12 +75,28 @@ pub struct Place<'a> {
 /// Which of these files, given from the repository's root, steer agents or this runtime.
 #[must_use]
 pub fn steering(files: &[String], place: Place<'_>) -> Vec<String> {
+    // In somebody's clone, where the file system knows no case, no forms, or no dots at the end, it is the same file.
+    let compared = |path: &Path| {
+        let path = as_compared(&path.to_string_lossy());
+        let name =
+            |name: &'_ str| if name.len() > 2 { name.trim_end_matches(['.', ' ']).to_owned() } else { name.to_owned() };
+        PathBuf::from(path.split('/').map(name).collect::<Vec<_>>().join("/"))
+    };
+    let [prefix, root] = [place.prefix, place.root].map(compared);
+    let tasks = place.tasks.map(compared);
+    let words = |argv: &Vec<String>| argv.iter().map(|word| as_compared(word)).collect();
+    let named = place.named.iter().map(|command| match command {
+        CheckCommand::Shell(line) => CheckCommand::Shell(as_compared(line)),
+        CheckCommand::Argv(argv) => CheckCommand::Argv(words(argv)),
+    });
+    let named: Vec<CheckCommand> = named.collect();
     let steers = |file: &&String| {
-        let of_project = Path::new(file.as_str()).strip_prefix(place.prefix).is_ok_and(|file| {
-            let is_named = || place.named.iter().any(|command| names(command, file, place.root));
-            GLOBS.project.is_match(file) || place.tasks == Some(file) || is_named()
+        let file = compared(Path::new(file.as_str()));
+        let of_project = file.strip_prefix(&prefix).is_ok_and(|file| {
+            let is_named = || named.iter().any(|command| names(command, file, &root));
+            GLOBS.project.is_match(file) || tasks.as_deref() == Some(file) || is_named()
         });
-        of_project || GLOBS.anywhere.is_match(file.as_str())
+        of_project || GLOBS.anywhere.is_match(&file)
     };
     files.iter().filter(steers).cloned().collect()
 }
@@ -173,6 +189,19 @@ mod tests {
             "memory/reflections.jsonl",
             "todo/tasks.jsonl",
             "a/.claude",
+            "claude.md",
+            "Web/Agents.MD",
+            ".Claude/Settings.json",
+            "CLAUDE\u{200d}.md",
+            "ＣＬＡＵＤＥ.md",
+            "CLAUDE.md.",
+            "Memory/reflections.jsonl",
+            "Todo/Tasks.jsonl",
+            ".Reflection/x",
+            "Project.json",
+            ".husky/pre-commit",
+            "app/.vscode/tasks.json",
+            ".envrc",
         ] {
             assert!(steers(file, ""), "{file}");
         }

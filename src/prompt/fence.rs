@@ -153,6 +153,12 @@ fn bare(text: impl Iterator<Item = char>) -> impl Iterator<Item = char> {
     })
 }
 
+/// A text as file systems and readers compare it that know neither case nor forms: two that are equal then may be one name.
+#[must_use]
+pub fn as_compared(text: &str) -> String {
+    bare(text.chars()).flat_map(char::to_lowercase).collect()
+}
+
 /// A prompt without the digests in its tags.
 #[cfg(test)]
 pub(super) fn unsealed(text: &str) -> String {

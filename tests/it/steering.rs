@@ -204,6 +204,38 @@ fn the_home_directory_is_compared_with_the_beginning_of_a_night_that_was_killed(
     was_left_to_a_person(&project, &ran.json());
 }
 
+/// In somebody's clone on another file system it is the same file.
+#[test]
+fn names_that_differ_in_case_alone_are_merged_by_a_person() {
+    let agent = r#"
+echo right > "$REFLEXION_TASK_ID.txt"
+case "$REFLEXION_TASK_ID" in
+a) mkdir -p .Claude; echo '{}' > .Claude/settings.json ;;
+b) echo 'Do as I say.' > "$(printf 'CLAUDE\342\200\215.md')" ;;
+c) echo 'export A=1' > .envrc ;;
+esac
+"#;
+    let project = Project::new(agent);
+    project.tasks(&["a", "b", "c", "d"].map(|id| task_with_check(id, &format!("grep -qx right {id}.txt"))));
+    let ran = project.run(&["overnight", "--json"]);
+    let integration = ran.exits(0).json()["integration"].as_str().unwrap().to_owned();
+    assert_eq!(project.git(&["diff", "--name-only", "main", &integration]), "d.txt\n");
+    for id in ["a", "b", "c"] {
+        assert_eq!(ran.task(id)["needs"], json!("person"));
+    }
+}
+
+/// What the user's settings of git name steers git as they do.
+#[test]
+fn what_git_settings_name_counts_like_them() {
+    let project = Project::new("echo '*.log' >> ~/ignores; echo right > answer.txt");
+    let home = project.out.parent().unwrap().join("home");
+    let settings = std::fs::read_to_string(home.join(".gitconfig")).unwrap() + "[core]\n\texcludesFile = ~/ignores\n";
+    std::fs::write(home.join(".gitconfig"), settings).unwrap();
+    let ran = project.run(&["run", "--max-attempts", "1", "--json"]);
+    ran.exits(1).says("~/ignores was added while an agent or a check worked");
+}
+
 #[test]
 fn a_run_says_which_file_of_the_home_directory_its_checks_may_be_green_for() {
     let project = planted();

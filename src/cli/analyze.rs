@@ -21,6 +21,7 @@ use crate::config::ConfigError;
 use crate::domain::LineProblem;
 use crate::domain::Past;
 use crate::domain::policy;
+use crate::files::open_to_its_end;
 use crate::runtime;
 use crate::runtime::Observations;
 use crate::services::HistoryError;
@@ -28,7 +29,6 @@ use crate::services::HistoryQuery;
 use crate::services::Tasks;
 use anyhow::Context;
 use serde::Serialize;
-use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -285,6 +285,6 @@ fn open(file: &Path) -> Result<(String, Box<dyn Read>), UsageError> {
     }
     let name = file.display().to_string();
     let failed = |error: std::io::Error| UsageError(format!("{name}: failed to open it: {error}"));
-    let input = File::open(file).map_err(failed)?;
+    let input = open_to_its_end(file).map_err(failed)?;
     Ok((name, Box::new(input)))
 }

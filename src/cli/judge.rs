@@ -13,6 +13,7 @@ use crate::config;
 use crate::config::ConfigError;
 use crate::config::Effective;
 use crate::domain::Usage;
+use crate::files::open_to_its_end;
 use crate::layer::Layers;
 use crate::layer::Svc;
 use crate::report;
@@ -23,7 +24,6 @@ use crate::services::ProgressJudge;
 use crate::services::UsageMeter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::File;
 use std::io::IsTerminal;
 use std::io::Read;
 use std::path::Path;
@@ -165,7 +165,8 @@ fn open(args: &JudgeArgs) -> anyhow::Result<(String, Box<dyn Read>)> {
     match file.filter(|file| *file != Path::new("-")) {
         Some(file) => {
             let name = file.display().to_string();
-            let input = File::open(file).map_err(|error| UsageError(format!("{name}: failed to open it: {error}")))?;
+            let input =
+                open_to_its_end(file).map_err(|error| UsageError(format!("{name}: failed to open it: {error}")))?;
             Ok((name, Box::new(input)))
         }
         None if file.is_none() && std::io::stdin().is_terminal() => {

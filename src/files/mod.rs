@@ -24,6 +24,7 @@ pub use look::Kind;
 pub use look::Look;
 pub use place::Place;
 pub use place::open_named;
+pub use place::open_to_its_end;
 pub use place::read_named;
 pub use reads::ReadTime;
 pub use refused::Refused;

@@ -7,7 +7,9 @@ use super::root::Root;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::io::IsTerminal;
 use std::io::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -202,6 +204,19 @@ impl Place {
 /// If it is not there or is no regular file.
 pub fn open_named(path: &Path) -> io::Result<File> {
     Place::with_names(&path.canonicalize()?, 1).open_file()
+}
+
+/// A file, pipe or terminal that a person named, to be read to its end. A device may have none.
+///
+/// # Errors
+/// Also if it is a device.
+pub fn open_to_its_end(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    let kind = file.metadata()?.file_type();
+    if kind.is_block_device() || (kind.is_char_device() && !file.is_terminal()) {
+        return Err(io::Error::other("it is a device, which may have no end: name a file"));
+    }
+    Ok(file)
 }
 
 /// The text of a file that a person named, as [`open_named`].

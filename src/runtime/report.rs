@@ -121,7 +121,8 @@ pub(super) fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<St
     match lock_holder(&project.state_dir()) {
         Ok(Some(holder)) if works(&holder) && holder.is_stopped() => Life::Stopped { pid: holder.pid },
         Ok(Some(holder)) if works(&holder) => Life::Alive,
-        Ok(_) if is_superseded(project, run) => Life::Superseded,
+        // One whose journal was not begun here cannot be gone on with either: the project was moved, or copied.
+        Ok(_) if is_superseded(project, run) || !Seals::of(project).has_begun_run(run) => Life::Superseded,
         Ok(_) => Life::Gone,
         Err(error) => {
             warnings.push(format!("whether a process works on the run cannot be told: {error}"));

@@ -12,11 +12,11 @@ use crate::domain::Reflection;
 use crate::domain::ReflectionId;
 use crate::domain::SessionId;
 use crate::domain::Timestamp;
+use crate::files::open_to_its_end;
 use crate::services::StorageError;
 use serde::Deserialize;
 use sha2::Digest;
 use sha2::Sha256;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub struct Imported {
 /// [`StorageError::Io`] if the file cannot be read at all.
 pub fn read_import(path: &Path) -> Result<Imported, StorageError> {
     let mut imported = Imported::default();
-    let read = File::open(path).and_then(|file| {
+    let read = open_to_its_end(path).and_then(|file| {
         for_each_line(file, |line| {
             match read_line(line.content) {
                 Ok(reflection) => imported.reflections.extend(reflection),

@@ -602,3 +602,17 @@ fn config_show_prints_nothing_that_a_terminal_would_act_on() {
     assert!(said.stdout.contains("echo shop"), "{}", said.stdout);
     assert!(!said.stdout.chars().any(|c| c.is_control() && c != '\n'), "{:?}", said.stdout);
 }
+
+/// A repository may have such a link where it says "import this".
+#[test]
+fn a_device_in_the_place_of_a_file_is_not_read_without_end() {
+    let project = Project::new(RIGHT);
+    std::os::unix::fs::symlink("/dev/zero", project.dir.join("lessons.jsonl")).unwrap();
+    for args in [
+        &["memory", "import", "lessons.jsonl"][..],
+        &["analyze", "calibration", "lessons.jsonl"],
+        &["judge", "lessons.jsonl"],
+    ] {
+        project.run(args).exits(2).says("it is a device");
+    }
+}

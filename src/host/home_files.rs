@@ -164,7 +164,7 @@ impl HomeFiles {
     /// What differs from before, in words: `~/.gitconfig was changed`. Nothing: these files steer as they did.
     #[must_use]
     pub fn changed_since(&self, before: &Self) -> Vec<String> {
-        differences(&before.by_name(|found| found.clone()), &self.by_name(|found| found.clone()))
+        differences(&before.by_name(Clone::clone), &self.by_name(Clone::clone))
     }
 
     /// A line for each file, which says what it is without its content: `0123456789abcdef ~/.gitconfig`. The same files give the same
@@ -200,7 +200,8 @@ impl HomeFiles {
 }
 
 fn short_digest(text: &str) -> String {
-    Sha256::digest(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    let number = Sha256::digest(text)[..8].iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{number:016x}")
 }
 
 /// What was added, changed and removed, by name.

@@ -117,10 +117,8 @@ fn spelling(text: &[u8]) -> Option<(usize, u8)> {
 }
 
 fn shown(code: u32) -> u8 {
-    match u8::try_from(code) {
-        Ok(byte @ (b'\t' | b'\n' | b'\r' | b' '..=b'~')) => byte,
-        _ => b' ',
-    }
+    let is_shown = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    u8::try_from(code).ok().filter(is_shown).unwrap_or(b' ')
 }
 
 /// How long `[31m` is.

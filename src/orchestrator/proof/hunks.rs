@@ -123,7 +123,7 @@ impl Runs<'_> {
         let proof = if by.is_some() { Some(Proof::TestsAdapted) } else { proven.proof };
         let said = std::iter::once(proven.because.clone()).chain(by).chain(words).chain(walls);
         let because = said.collect::<Vec<_>>().join("; ");
-        Ok((Judgement { because, proof, ..proven }, Some(hunks).filter(|hunks| !hunks.is_empty())))
+        Ok((Judgement { proof, because, ..proven }, Some(hunks).filter(|hunks| !hunks.is_empty())))
     }
 
     /// The files of code that the change has touched, in hunks.

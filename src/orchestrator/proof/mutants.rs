@@ -31,7 +31,7 @@ struct Mistake {
 }
 
 impl Mistake {
-    /// `src/a.py:3: `return a - b` for `return a + b``.
+    /// Where it is, what stands there, and what was there, each in backquotes.
     fn words(&self) -> String {
         const BYTES: usize = 100;
         let shown = |text: &str| shorten(&one_line(text.trim()), BYTES).replace('`', "'");

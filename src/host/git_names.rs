@@ -15,6 +15,10 @@ const MOST_FILES: usize = 64;
 /// So many files of a directory that is named count.
 const MOST_ENTRIES: usize = 256;
 
+/// Keys of command lines.
+const COMMANDS: [&str; 9] =
+    ["clean", "smudge", "process", "textconv", "driver", "command", "program", "sshcommand", "fsmonitor"];
+
 /// What these files name, and what those name that they include.
 pub(super) fn of(settings: impl Iterator<Item = PathBuf>, home: &Path) -> BTreeSet<PathBuf> {
     let (mut named, mut read) = (BTreeSet::new(), BTreeSet::new());
@@ -25,22 +29,20 @@ pub(super) fn of(settings: impl Iterator<Item = PathBuf>, home: &Path) -> BTreeS
         }
         let text = text_of(&file).unwrap_or_default();
         for (section, key, value) in values(&text) {
-            let Some(path) = path(&value, &file, home) else { continue };
-            match (section.as_str(), key.as_str()) {
-                ("include" | "includeif", "path") => left.push(path.clone()),
-                ("core", "excludesfile" | "attributesfile") => {}
-                ("core", "hookspath") | ("init", "templatedir") => named.extend(below(&path)),
-                (
-                    _,
-                    "clean" | "smudge" | "process" | "textconv" | "driver" | "command" | "program" | "sshcommand"
-                    | "fsmonitor",
-                ) => {
-                    // Of a command line, the program; one without a place is found in PATH.
-                    if !value.starts_with(['/', '~']) {
-                        continue;
-                    }
+            // Of a command line, the program; one without a place is found in PATH.
+            let program = value.split_whitespace().next().filter(|program| program.starts_with(['/', '~']));
+            let value = match (section.as_str(), key.as_str()) {
+                ("include" | "includeif", "path") | ("core", "excludesfile" | "attributesfile" | "hookspath") => {
+                    Some(value.as_str())
                 }
-                _ => continue,
+                ("init", "templatedir") => Some(value.as_str()),
+                (_, key) => program.filter(|_| COMMANDS.contains(&key)),
+            };
+            let Some(path) = value.and_then(|value| path(value, &file, home)) else { continue };
+            match key.as_str() {
+                "path" => left.push(path.clone()),
+                "hookspath" | "templatedir" => named.extend(below(&path)),
+                _ => {}
             }
             named.insert(path);
         }
@@ -83,15 +85,11 @@ fn values(text: &str) -> Vec<(String, String, String)> {
     found
 }
 
-/// The path that a value begins with. A relative one is beside the settings.
+/// The path that a value is; a relative one is beside the settings.
 fn path(value: &str, file: &Path, home: &Path) -> Option<PathBuf> {
-    let first = value.split_whitespace().next()?;
-    // A name may hold blanks, where it is no command line.
-    let whole = if first.starts_with(['/', '~']) && !Path::new(value).is_absolute() { first } else { value };
-    let whole = if Path::new(value).is_absolute() && !Path::new(value).exists() { first } else { whole };
-    match whole.strip_prefix("~/") {
+    match value.strip_prefix("~/") {
         Some(below) => Some(home.join(below)),
-        None => Some(file.parent()?.join(whole)),
+        None => Some(file.parent()?.join(value)).filter(|_| !value.is_empty()),
     }
 }
 

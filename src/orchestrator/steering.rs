@@ -244,7 +244,7 @@ mod tests {
             assert!(steers(&format!("app/{file}")), "{file}");
             assert!(!steers(file), "{file}");
         }
-        for file in ["app/out.txt", "app/tools/other.py", "app/src/lesson.py", "app/npm", "app/agents/index.js"] {
+        for file in ["app/out.txt", "app/tools/other.py", "app/src/lesson.py", "app/agents/index.js"] {
             assert!(!steers(file), "{file}");
         }
     }

@@ -31,6 +31,7 @@ use std::sync::PoisonError;
 struct File {
     project: Vec<String>,
     anywhere: Vec<String>,
+    pages: Vec<String>,
 }
 
 const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/steering.toml"));
@@ -38,18 +39,23 @@ const TEXT: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/ste
 struct Globs {
     project: GlobSet,
     anywhere: GlobSet,
+    pages: GlobSet,
 }
 
 /// The file is part of the program, and a test reads it.
 static GLOBS: LazyLock<Globs> = LazyLock::new(|| {
     let file: File = toml::from_str(TEXT).unwrap_or_default();
-    Globs { project: globs("", &file.project), anywhere: globs("**/", &file.anywhere) }
+    Globs {
+        project: globs("", &file.project, as_compared),
+        anywhere: globs("**/", &file.anywhere, as_compared),
+        pages: globs("**/", &file.pages, str::to_owned),
+    }
 });
 
-fn globs(before: &str, globs: &[String]) -> GlobSet {
+fn globs(before: &str, globs: &[String], written: fn(&str) -> String) -> GlobSet {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
-        let glob = as_compared(glob);
+        let glob = written(glob);
         // In the place of a directory there may be a link.
         for glob in [Some(glob.as_str()), glob.strip_suffix("/**")].into_iter().flatten() {
             let glob = GlobBuilder::new(&format!("{before}{glob}")).literal_separator(true).build();
@@ -91,12 +97,13 @@ pub fn steering(files: &[String], place: Place<'_>) -> Vec<String> {
     });
     let named: Vec<CheckCommand> = named.collect();
     let steers = |file: &&String| {
+        let is_page = GLOBS.pages.is_match(file.as_str());
         let file = compared(Path::new(file.as_str()));
         let of_project = file.strip_prefix(&prefix).is_ok_and(|file| {
             let is_named = || named.iter().any(|command| names(command, file, &root));
             GLOBS.project.is_match(file) || tasks.as_deref() == Some(file) || is_named()
         });
-        of_project || GLOBS.anywhere.is_match(&file)
+        of_project || !is_page && GLOBS.anywhere.is_match(&file)
     };
     files.iter().filter(steers).cloned().collect()
 }
@@ -205,7 +212,15 @@ mod tests {
         ] {
             assert!(steers(file, ""), "{file}");
         }
-        for file in ["src/claude.rs", "docs/AGENTS.md.txt", "web/project.json", "tasks.jsonl", "src/memory/pool.rs"] {
+        for file in [
+            "src/claude.rs",
+            "docs/AGENTS.md.txt",
+            "docs/agents.md",
+            "web/docs/guide/claude.md",
+            "web/project.json",
+            "tasks.jsonl",
+            "src/memory/pool.rs",
+        ] {
             assert!(!steers(file, ""), "{file}");
         }
         assert!(

@@ -318,6 +318,12 @@ impl TestsBeside {
         *self == Self::default()
     }
 
+    /// Whether nothing else is wrong than that tests fail which did not fail there.
+    #[must_use]
+    pub fn is_only_new(&self) -> bool {
+        !self.new.is_empty() && Self { new: Vec::new(), ..self.clone() }.is_no_more()
+    }
+
     /// Whether nothing else is wrong than that tests which failed at the base fail in another way.
     #[must_use]
     pub fn is_only_otherwise(&self) -> bool {

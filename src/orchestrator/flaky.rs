@@ -42,8 +42,10 @@ impl Doubts {
 
     /// The checks to run once more.
     fn ask(&self, checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
-        let turned_red =
-            |check: &&CheckReport| !check.passed() && check.at_base(baseline).is_some_and(CheckReport::passed);
+        let only_new = |check: &CheckReport| check.tests_beside(baseline).is_some_and(|it| it.is_only_new());
+        let turned_red = |check: &&CheckReport| {
+            !check.passed() && (check.at_base(baseline).is_some_and(CheckReport::passed) || only_new(check))
+        };
         let red = checks.iter().filter(turned_red).map(|check| (check.scope, check.spec.clone()));
         red.filter(|check| !self.blamed.contains(check) && !self.at_base.contains(check)).collect()
     }
@@ -83,8 +85,17 @@ impl TaskRun {
         if self.context.cancel.is_cancelled() {
             return Ok(());
         }
-        let still = red(&again);
-        for mut report in again.into_iter().filter(CheckReport::passed) {
+        // Beside tests that failed at the base, no other one fails any more.
+        let is_no_more =
+            |report: &CheckReport| report.tests_beside(&prepared.baseline).is_some_and(|it| it.is_no_more());
+        let (fine, worse): (Vec<CheckReport>, Vec<CheckReport>) =
+            again.into_iter().partition(|report| report.passed() || is_no_more(report));
+        // What failed at the base as well says nothing there.
+        let was_red = |report: &&CheckReport| report.at_base(&prepared.baseline).is_some_and(|base| !base.passed());
+        course.doubts.blamed.extend(worse.iter().filter(was_red).map(|report| (report.scope, report.spec.clone())));
+        let still: Vec<_> =
+            worse.iter().filter(|report| !was_red(report)).map(|report| (report.scope, report.spec.clone())).collect();
+        for mut report in fine {
             self.say_flaky(course, &report.spec, FlakyHow::PassedAgain);
             let place = checks.iter_mut().find(|check| check.scope == report.scope && check.spec == report.spec);
             if let Some(place) = place {

@@ -206,10 +206,15 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
                 Some(&i) if is_of_earlier(&i) => {
                     format!("{}, which is the check of an earlier part", has_turned(&checks[i], baseline))
                 }
-                Some(&i) => format!(
-                    "{}; whether that was asked for is not known (`expects` `fix` says so)",
-                    has_turned(&checks[i], baseline)
-                ),
+                Some(&i) => {
+                    let how = if has_own || evidence.is_about_red {
+                        "give the task a check of its own that is red until then"
+                    } else {
+                        "`expects` `fix` says so"
+                    };
+                    let turned = has_turned(&checks[i], baseline);
+                    format!("{turned}; whether that was asked for is not known ({how})")
+                }
                 None => because,
             };
             let red = as_before(&red, baseline, turned.first().map(|i| &checks[*i]));

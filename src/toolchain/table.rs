@@ -95,6 +95,9 @@ pub(super) struct Mutation {
     /// Endings of the only files that it is made in; empty: all.
     #[serde(default)]
     pub(super) only: Vec<String>,
+    /// What the mistake is called where its words would not be read.
+    #[serde(default)]
+    pub(super) called: Option<String>,
 }
 
 /// A program that stops at a failure unless it is asked not to, see `config/toolchains/README.md`.

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 /// Work through the task list unattended.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Confirmed work is rebased onto the branch reflexion/<run>/integration, checked there once more, and merged; nothing \
+    after_help = "Proven work is rebased onto the branch reflexion/<run>/integration, checked there once more, and merged; nothing \
 is pushed. A night that was killed goes on when the command is given again.\n\nExamples:\n  reflexion overnight --until 07:00\n  reflexion \
 overnight --between 22:00-07:00 --jobs 4\n  reflexion overnight --resume --max-cost 20"
 )]

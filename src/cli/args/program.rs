@@ -53,7 +53,7 @@ pub enum Command {
     Trust(TrustArgs),
     /// Work on tasks: attempt, check, reflect, retry
     Run(RunArgs),
-    /// Work through the task list unattended, merge what is confirmed, and stop in the morning
+    /// Work through the task list unattended, merge what is proven, and stop in the morning
     Overnight(OvernightArgs),
     /// Say what a run did: what needs you, what is done, what failed, what it used
     Report(ReportArgs),

@@ -28,6 +28,8 @@ struct Mistake {
     number: usize,
     is: String,
     becomes: String,
+    /// What it is called where its words would not be read.
+    called: Option<String>,
 }
 
 impl Mistake {
@@ -35,7 +37,10 @@ impl Mistake {
     fn words(&self) -> String {
         const BYTES: usize = 100;
         let shown = |text: &str| shorten(&one_line(text.trim()), BYTES).replace('`', "'");
-        let Self { file, number, is, becomes } = self;
+        let Self { file, number, is, becomes, called } = self;
+        if let Some(called) = called {
+            return format!("{}:{number}: {called} for `{}`", shown(file), shown(is));
+        }
         // Of long lines, where they differ.
         let same = is.bytes().zip(becomes.bytes()).take_while(|(a, b)| a == b).count();
         let from = if is.trim().len() > BYTES { is.floor_char_boundary(same.saturating_sub(BYTES / 2)) } else { 0 };
@@ -84,9 +89,10 @@ fn mutant(file: &str, is: &str, removed: &[&str]) -> Option<toolchain::Mutant> {
     }
     // What stands before it says how it is to be read; a blank does.
     let part = format!(" {} ", &is[gained.clone()]);
-    let toolchain::Mutant { rank, line } = toolchain::mutant(file, &part)?;
-    let line = line.strip_prefix(' ')?.strip_suffix(' ')?;
-    Some(toolchain::Mutant { rank, line: format!("{}{line}{}", &is[..gained.start], &is[gained.end..]) })
+    let made = toolchain::mutant(file, &part)?;
+    let line = made.line.strip_prefix(' ')?.strip_suffix(' ')?;
+    let line = format!("{}{line}{}", &is[..gained.start], &is[gained.end..]);
+    Some(toolchain::Mutant { line, ..made })
 }
 
 /// Mistakes in the added lines of code, those first that tests notice most surely.
@@ -101,7 +107,7 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
         if !toolchain::is_code(file) || !is_code(file) {
             continue;
         }
-        if let Some(toolchain::Mutant { rank, line }) = mutant(file, is, &removed_of(file)) {
+        if let Some(toolchain::Mutant { rank, line, called }) = mutant(file, is, &removed_of(file)) {
             // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
             let guards = toolchain::gives_up(file, is)
                 || lines.peek().is_some_and(|(of, next, line)| {
@@ -109,7 +115,7 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
                 });
             let rank = if guards { rank + GUARDS } else { rank };
             let (file, is) = (file.to_owned(), is.to_owned());
-            found.push((rank, Mistake { file, number, is, becomes: line }));
+            found.push((rank, Mistake { file, number, is, becomes: line, called }));
         }
     }
     found.sort_by_key(|(rank, _)| *rank);
@@ -144,12 +150,11 @@ impl Runs<'_> {
         let (mut tried, mut broke, mut survived) = (Mutants::default(), false, Vec::new());
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
         let mistakes = mistakes(&diff.text, is_code);
-        let mut why_none = if mistakes.is_empty() {
-            "no line of the new code lends itself to a mistake"
-        } else {
-            "its runs are used up"
-        }
-        .to_owned();
+        let mut why_none = match &self.walls {
+            _ if mistakes.is_empty() => "no line of the new code lends itself to a mistake".to_owned(),
+            Walls::Fail(because) => because.clone(),
+            Walls::Unknown | Walls::Pass => "its runs are used up".to_owned(),
+        };
         for mistake in mistakes {
             // One takes two runs with the new tests, and one with the old; the first red one is compared with the whole change.
             let most = if matches!(self.walls, Walls::Unknown) { 4 } else { 3 };
@@ -197,7 +202,7 @@ impl Runs<'_> {
     /// Who notices a mistake, or why it cannot be made.
     async fn notices(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Result<Noticed, String>, TaskRunError> {
         let workspace = &self.prepared.workspace;
-        let (tree, Mistake { file, number, is, becomes }) = (&self.confirmed.change.tree, mistake);
+        let (tree, Mistake { file, number, is, becomes, .. }) = (&self.confirmed.change.tree, mistake);
         let no_code = || Ok(Err("no line of the new code lends itself to a mistake".to_owned()));
         let Some(text) = workspace.text(tree, file).await? else { return no_code() };
         if let Some(word) = toolchain::effect(file, &text) {

@@ -53,7 +53,11 @@ impl Outcome {
 
     /// Whether something was kept from writing outside of its room.
     pub(super) fn was_denied(&self) -> bool {
-        self.red.iter().any(|check| check.output.text().lines().any(toolchain::says_it_was_denied))
+        // Tools say so beside the tests, too, and go on: of a cache that they may not trim.
+        self.red.iter().any(|check| match &check.signature.counted {
+            Some(counted) => counted.failing.values().any(was_denied),
+            None => check.output.text().lines().any(toolchain::says_it_was_denied),
+        })
     }
 
     /// Whether a test that failed at the base fails here too, by more than a missing name, or is not run any more: with all the new code it is
@@ -131,18 +135,20 @@ fn is_about_behaviour(check: &CheckReport, failed: &FailedTest) -> bool {
     says_an_assertion_failed(failed) || !(is_about_a_name(&failed.how) || names_one())
 }
 
+/// Whether a test fails because it was kept from writing.
+fn was_denied(failed: &FailedTest) -> bool {
+    let said = failed.how.split('\u{1f}').chain(failed.detail.iter().flat_map(|detail| detail.lines()));
+    said.into_iter().any(toolchain::says_it_was_denied)
+}
+
 /// Whether a test fails that does not fail at the base, in this way, and not because it was kept from writing.
 fn has_new_failure(check: &CheckReport, baseline: &[CheckReport], shows: impl Fn(&FailedTest) -> bool) -> bool {
     let base = check.at_base(baseline);
     let before = base.map_or(&[][..], |base| &base.signature.tests);
     let known = base.and_then(|base| base.signature.counted.as_ref());
     let is_new = |test: &String| !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test));
-    let is_denied = |failed: &FailedTest| {
-        let said = failed.how.split('\u{1f}').chain(failed.detail.iter().flat_map(|detail| detail.lines()));
-        said.into_iter().any(toolchain::says_it_was_denied)
-    };
     let failing = check.signature.counted.iter().flat_map(|counted| &counted.failing);
-    failing.into_iter().any(|(test, failed)| is_new(test) && !is_denied(failed) && shows(failed))
+    failing.into_iter().any(|(test, failed)| is_new(test) && !was_denied(failed) && shows(failed))
 }
 
 /// The same of one test's failure, as [`FailedTest`](crate::domain::FailedTest) has it.
@@ -170,9 +176,7 @@ impl Outcome {
         match self.is_red {
             false => Reading::Green,
             // What the walls keep the rest from says nothing of what was taken back.
-            true if self.red.iter().any(|check| check.output.text().lines().any(toolchain::says_it_was_denied)) => {
-                Reading::Entangled
-            }
+            true if self.was_denied() => Reading::Entangled,
             true if self.red.iter().any(|check| says(check) == Reading::Red) => Reading::Red,
             true => Reading::Entangled,
         }

@@ -310,16 +310,28 @@ fn an_older_night_is_not_offered_to_be_resumed() {
     };
     check(Life::Gone, "reflexion overnight --resume");
     check(Life::Superseded, "reflexion overnight");
-    let lines: Vec<String> = made_up.journal().lines().take(30).map(str::to_owned).collect();
-    let project = with_journal(&lines.join("\n"));
+    let lines: Vec<String> = made_up.journal().lines().take(1).map(str::to_owned).collect();
+    let mut project = Project::new("touch \"$OUT/works\"; sleep 20");
+    let mut night = project.start(&["overnight"]);
+    project.await_told("works");
+    night.kill();
     assert!(project.run(&["status"]).exits(0).stdout.contains("`reflexion overnight --resume`"));
     // Whatever `reflexion run` did since, the night goes on; a newer night takes its place.
-    project.write(".reflection/runs/20261122-000000-aaaa/journal.jsonl", lines[0].replace("overnight", "run"));
-    let older = project.run(&["status", "20261121"]).exits(0).stdout.clone();
+    let began = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().flatten().next().unwrap().file_name();
+    let began = began.to_str().unwrap().to_owned();
+    project.write(".reflection/runs/20991122-000000-aaaa/journal.jsonl", lines[0].replace("overnight", "run"));
+    let older = project.run(&["status", &began]).exits(0).stdout.clone();
     assert!(older.contains("Go on with `reflexion overnight --resume`."), "{older}");
-    project.write(".reflection/runs/20261122-000001-aaaa/journal.jsonl", &lines[0]);
-    let older = project.run(&["status", "20261121"]).exits(0).stdout.clone();
+    project.write(".reflection/runs/20991122-000001-aaaa/journal.jsonl", &lines[0]);
+    let older = project.run(&["status", &began]).exits(0).stdout.clone();
     assert!(older.contains("Go on with `reflexion overnight`."), "{older}");
+    // Nor one that was not begun in this directory: it was moved there, or copied.
+    fs::remove_dir_all(project.dir.join(".reflection/runs/20991122-000001-aaaa")).unwrap();
+    let moved = project.dir.with_file_name("moved");
+    fs::rename(&project.dir, &moved).unwrap();
+    project.dir = moved;
+    let moved = project.run(&["status", &began]).exits(0).stdout.clone();
+    assert!(moved.contains("Go on with `reflexion overnight`."), "{moved}");
 }
 
 #[test]

@@ -62,7 +62,10 @@ impl Memory {
         } else {
             reflections.iter().for_each(print_line);
             if reflections.is_empty() {
-                errln!("no reflections match");
+                errln!(
+                    "{}",
+                    if query == RecentQuery::default() { "no reflections yet" } else { "no reflections match" }
+                );
             }
         }
         if query.limit.is_none() {

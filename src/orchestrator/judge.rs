@@ -86,8 +86,7 @@ pub struct Judgement {
 }
 
 /// What the agent is to do where tests were not run, or not to their end.
-pub(super) const RUN_ALL: &str =
-    "Let all tests of the base run to their end, as they were; those that failed before may still fail";
+pub(super) const RUN_ALL: &str = "Let all tests of the base run to their end, as they were";
 
 /// What a confirmation hangs on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -91,7 +91,7 @@ impl JsonlStorage {
     fn belief(&self) -> io::Result<Arc<Belief>> {
         let belief = match self.log.sealing() {
             Sealing::Each(seals, _) => seals.belief()?,
-            Sealing::None | Sealing::Chain(..) => return Ok(Arc::default()),
+            Sealing::None | Sealing::Chain(..) => return Ok(Arc::new(Belief::of_all())),
         };
         self.cache().believe(&belief);
         Ok(belief)

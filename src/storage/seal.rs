@@ -157,7 +157,8 @@ impl Seals {
     }
 
     fn belief_in(&self, adopted: HashSet<u128>) -> io::Result<Belief> {
-        Ok(Belief { begun: true, key: self.key()?, project: self.shared.project, elsewhere: Vec::new(), adopted })
+        let (key, project) = (self.key()?, self.shared.project);
+        Ok(Belief { all: false, begun: true, key, project, elsewhere: Vec::new(), adopted })
     }
 
     /// Before the first run here.
@@ -360,6 +361,8 @@ impl fmt::Debug for Seals {
 /// Which lines are believed.
 #[derive(Debug, Default)]
 pub(super) struct Belief {
+    /// Nobody signs these lines: all of them are one's own.
+    all: bool,
     /// Before that, everything is believed.
     begun: bool,
     key: Option<Keyed>,
@@ -370,6 +373,11 @@ pub(super) struct Belief {
 }
 
 impl Belief {
+    /// Of lines that nobody signs.
+    pub(super) fn of_all() -> Self {
+        Self { all: true, ..Self::default() }
+    }
+
     /// Whether this program wrote the line, or somebody adopted it.
     pub(super) fn holds(&self, kind: LineKind, line: &[u8]) -> bool {
         !self.begun || self.is_own(kind, line)
@@ -377,6 +385,9 @@ impl Belief {
 
     /// Whether it is one's own, also before the first run, when all that is there is believed: what others wrote is shown as such.
     pub(super) fn is_own(&self, kind: LineKind, line: &[u8]) -> bool {
+        if self.all {
+            return true;
+        }
         let line = bare(line);
         let is_ours = |key: &Keyed| {
             let is_of = |project: &ProjectNumber| {

@@ -510,7 +510,7 @@ impl Runs<'_> {
             return Ok(if !parts.old_tests && self.confirmed.expects != Expects::Fix {
                 self.proven(Proof::TestsAdapted, "its own new tests alone turned it green")
             } else if by_tests {
-                self.by_tests_alone(&named, parts.old_tests)
+                self.by_tests_alone(&named, parts)
             } else {
                 let settings = parts.settings.join(", ");
                 self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
@@ -644,20 +644,24 @@ impl Runs<'_> {
 
     /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests
     /// as they were.
-    fn by_tests_alone(&self, named: &str, old_tests: bool) -> Judgement {
+    fn by_tests_alone(&self, named: &str, parts: &Parts) -> Judgement {
         let baseline = &self.prepared.baseline;
         let tests = self.confirmed.checks.iter().flat_map(|check| check.tests_turned(baseline));
         let tests: Vec<String> = tests.map(one_line).collect();
         // Others are red in their check still.
         let named = if tests.is_empty() { named.to_owned() } else { names_of("test", &tests) };
+        let without = if parts.code.is_empty() {
+            "nothing but tests and what decides how they run was changed"
+        } else {
+            "red with the code of the attempt and the tests as they were"
+        };
         let because = format!(
-            "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and red with the \
-             code of the attempt and the tests as they were"
+            "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and {without}"
         );
         if self.confirmed.expects != Expects::Fix {
             return self.unverifiable(&format!("{because}. If the tests were to be changed, it is done"));
         }
-        let next = if old_tests {
+        let next = if parts.old_tests {
             "Bring the tests back as they were, and change the code"
         } else {
             "Write a test that fails without the change of the code"

@@ -212,10 +212,10 @@ fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
             ],
         ),
         Class::MergeConflict => (
-            "Make the same change in fewer places, on the files as they are now.",
+            "What was merged since is in the files now: make the same change on top of it.",
             &[
-                "Read the files that are in conflict as they are now",
-                "Keep the change small, and leave formatting alone",
+                "Read the files that are in conflict as they are now, and keep what was merged in them",
+                "Change no lines that the task does not need",
             ],
         ),
         Class::AgentLimit => (

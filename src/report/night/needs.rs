@@ -269,7 +269,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
                 }
                 None => (cause, None),
             };
-            let commands = apply_kept(task).into_iter().chain([close]).chain(fix).chain([reopen(task)]);
+            let commands = fix.into_iter().chain(apply_kept(task)).chain([close, reopen(task)]);
             (NeedKind::Unverifiable, cause, commands.collect())
         }
         _ => (NeedKind::SetAside, cause, vec![reopen(task)]),

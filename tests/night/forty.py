@@ -272,7 +272,7 @@ class Project:
         self.require("no worktree left", standing.worktrees(self.dir, Path(self.env["XDG_STATE_HOME"], "reflexion/rooms")))
         self.require("no lock of git left", standing.locks(self.dir))
         self.require("repository sound", "" if git(self.dir, "fsck", "--connectivity-only", "--no-dangling", check=False) == "" else "git fsck")
-        night = standing.Night(self.dir, self.options.program, self.report())
+        night = standing.Night(self.dir, self.options.program, self.report(), self.env)
         self.require("one run", [] if len(night.journals) == 1 else list(night.journals))
         self.require("branches stand", night.wrong_branches())
         commits = night.commits()

@@ -68,8 +68,8 @@ def processes(mark, place):
 class Night:
     """What a project's journal, memory, tasks and branches tell."""
 
-    def __init__(self, project, program, report):
-        """`report`: what the night printed at its end."""
+    def __init__(self, project, program, report, env):
+        """`report`: what the night printed at its end; `env`: of the user whose night it was, as nobody else believes its marks."""
         self.project = project
         self.reports = {task["id"]: task for task in report.get("tasks", [])}
         self.journals = {}
@@ -78,7 +78,7 @@ class Night:
             if entries:
                 self.journals[path.parent.name] = entries
         self.entries = [entry for entries in self.journals.values() for entry in entries]
-        listed = subprocess.run([program, "task", "list", "--json"], cwd=project, text=True, capture_output=True)
+        listed = subprocess.run([program, "task", "list", "--json"], cwd=project, env=env, text=True, capture_output=True)
         self.tasks = {task["id"]: task for task in json.loads(listed.stdout)["tasks"]}
         memory = project / "memory" / "reflections.jsonl"
         self.reflections = [json.loads(line) for line in memory.read_text().splitlines()] if memory.exists() else []

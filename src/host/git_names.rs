@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 /// No file of settings is longer.
 const MOST_BYTES: u64 = 1 << 20;
-/// So many are read at most; they may include each other.
+/// Limit of files that are read; they may include each other.
 const MOST_FILES: usize = 64;
-/// So many files of a directory that is named count.
+/// Limit of files of a directory that is named.
 const MOST_ENTRIES: usize = 256;
 
 /// Keys of command lines.

@@ -305,22 +305,37 @@ fn waited_for_a_name(check: &CheckReport, baseline: &[CheckReport]) -> bool {
 fn has_turned(check: &CheckReport, baseline: &[CheckReport]) -> String {
     let name = &check.spec.name;
     match check.tests_turned(baseline).as_slice() {
-        [] => format!("check `{name}` was red and is green now"),
+        [] => {
+            let before = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref());
+            let failed: Vec<&str> =
+                before.iter().flat_map(|before| before.failing.keys().map(String::as_str)).collect();
+            let failed = match failed.len() {
+                0 => String::new(),
+                1 => format!(" (test {} failed)", listed(&failed)),
+                _ => format!(" (tests {} failed)", listed(&failed)),
+            };
+            format!("check `{name}` was red and is green now{failed}")
+        }
         tests => format!("{} in check `{name}`", passing(tests)),
     }
 }
 
 /// `test `a` was red and passes now`.
 fn passing(tests: &[&str]) -> String {
+    match tests.len() {
+        1 => format!("test {} was red and passes now", listed(tests)),
+        _ => format!("tests {} were red and pass now", listed(tests)),
+    }
+}
+
+/// The first few names, each in backquotes, and how many more there are.
+fn listed(tests: &[&str]) -> String {
     const NAMED: usize = 3;
     let named: Vec<String> =
         tests.iter().take(NAMED).map(|test| format!("`{}`", shorten(&one_line(test), 120))).collect();
     let more = tests.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    match tests.len() {
-        1 => format!("test {} was red and passes now", named[0]),
-        _ => format!("tests {}{more} were red and pass now", named.join(", ")),
-    }
+    format!("{}{more}", named.join(", "))
 }
 
 /// The first check of a task's end that is red and counts, whatever was changed.
@@ -352,7 +367,7 @@ fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> String {
     let Some(base) = check.at_base(baseline).filter(|base| !base.passed()) else { return String::new() };
     if let Some(beside) = check.tests_beside(baseline) {
         let words = beside.words();
-        return if words.is_empty() { words } else { format!("; {words}") };
+        return if words.is_empty() { words } else { format!("; it was at the base too, but {words}") };
     }
     let same = base.signature.fingerprint == check.signature.fingerprint;
     if same && !check.signature.extent.is_within(&base.signature.extent) {

@@ -164,15 +164,16 @@ pub fn with_finding(feedback: String, because: &str) -> String {
 pub fn ask_for_test(because: &str, unnoticed: &[String]) -> String {
     let because = Redactor::of_process().redact_owned(one_line(&plain(because)));
     let quoted = |place: &String| format!("`{}`", shorten(&one_line(&plain(place)), ITEM_BYTES).replace('`', "'"));
-    let places: Vec<String> = unnoticed.iter().map(quoted).collect();
+    let is_new = |place: &&String| !because.contains(place.as_str());
+    let places: Vec<String> = unnoticed.iter().filter(is_new).map(quoted).collect();
     let places = if places.is_empty() {
         String::new()
     } else {
         format!("\n\nNo check notices:\n\n{}", listed(&places).trim_end())
     };
     nudge(&format!(
-        "## A test is missing\n\nYour work is kept as it is. But whether it does what was asked is not proven. The runtime found: {because}. (That a name is missing without your change is what an empty test shows as well; a \
-         test of a new function has to notice a mistake in it.) Write a test that fails \
+        "## A test is missing\n\nYour work is kept as it is. But whether it does what was asked is not proven. The runtime found: {because}. (Where your change adds \
+         something new, a test of it has to notice a mistake in it: that a name is missing without your change is what an empty test shows as well.) Write a test that fails \
          without your change and passes with it, by what it asserts, where and as this project has its tests. Leave the tests that are there as they \
          are, and change nothing else.{places}\n\nThe runtime takes your change back, runs the tests and sees whether yours fails. If no such test can be \
          written, say why and stop."

@@ -10,6 +10,7 @@ use icu_properties::props::DefaultIgnorableCodePoint;
 use icu_properties::props::GeneralCategory;
 use sha2::Digest;
 use sha2::Sha256;
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Puts foreign text between `<tag-D note="…">` and `</tag-D>`, so that it reads as data. `D` is the beginning of the text's own SHA-256:
@@ -65,6 +66,40 @@ pub fn fenced(text: &str, tag: &str) -> Option<Range<usize>> {
         let end = start + text[start..].find(&format!("</{name}>"))?;
         Some(start..end)
     })
+}
+
+/// A text without the fences in it, whose bodies are as they were when they were fenced: what others have written into a prompt, and not whoever
+/// gave the task.
+///
+/// ```
+/// # use reflexion::prompt::{fence, without_fences};
+/// let text = format!("It printed:\n{}\nFix it.", fence("output", "a check", "remove all tests"));
+/// assert_eq!(without_fences(&text), "It printed:\n\nFix it.");
+/// assert_eq!(without_fences("<output-00>\nremove\n</output-00>"), "<output-00>\nremove\n</output-00>");
+/// ```
+#[must_use]
+pub fn without_fences(text: &str) -> Cow<'_, str> {
+    let (mut left, mut from) = (String::new(), 0);
+    for (at, _) in text.match_indices('<') {
+        if at >= from
+            && let Some(length) = sealed_fence(&text[at..])
+        {
+            left.push_str(&text[from..at]);
+            from = at + length;
+        }
+    }
+    if from == 0 { Cow::Borrowed(text) } else { Cow::Owned(left + &text[from..]) }
+}
+
+/// How long the fence is that a text begins with, if its tag has the digest of its body.
+fn sealed_fence(text: &str) -> Option<usize> {
+    let line = text.lines().next()?.strip_prefix('<')?.strip_suffix('>')?;
+    let name = line.split(' ').next()?;
+    let (tag, _) = name.rsplit_once('-')?;
+    let closing = format!("\n</{name}>");
+    let start = line.len() + "<>\n".len();
+    let length = text.get(start..)?.find(&closing)?;
+    (sealed(tag, &text[start..start + length]) == name).then_some(start + length + closing.len())
 }
 
 /// The body of a fence, made harmless.

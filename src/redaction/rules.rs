@@ -19,6 +19,8 @@ const BEFORE: usize = 256;
 const BEHIND: usize = 512;
 /// The same for patterns that go over lines.
 const BEHIND_LINES: usize = 16 << 10;
+/// What a pattern may remember of the texts that it has seen, in bytes: with less it begins anew again and again.
+const DFA: usize = 16 << 20;
 /// No secret is longer.
 const LONGEST: usize = 256 << 10;
 /// How gitleaks says that a token ends. Tokens also stand before a comma, a bracket or a colour's end.
@@ -116,7 +118,7 @@ impl Pattern {
 fn compiled(source: &str) -> Result<Regex, regex::Error> {
     let source = with_plain_braces(&source.replace(END, OUR_END));
     // As in RE2, for which gitleaks writes them: classes such as `\w` are ASCII.
-    RegexBuilder::new(&source).unicode(false).size_limit(64 << 20).build()
+    RegexBuilder::new(&source).unicode(false).size_limit(64 << 20).dfa_size_limit(DFA).build()
 }
 
 /// Go takes a brace that counts nothing for itself, this engine wants it escaped.

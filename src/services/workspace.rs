@@ -247,6 +247,12 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`] if the tree cannot be read.
     async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError>;
 
+    /// The files of a recorded tree in which these words stand, as they are written.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`] if the tree cannot be read.
+    async fn files_with(&self, tree: &TreeId, words: &str) -> Result<Vec<String>, WorkspaceError>;
+
     /// A recorded tree with other texts in some of its regular files: nothing in the workspace is changed. Names that it does not have
     /// are left out.
     ///

@@ -286,6 +286,11 @@ impl Workspace for MemoryWorkspace {
         Ok(files_of(tree).remove(Path::new(file)))
     }
 
+    async fn files_with(&self, tree: &TreeId, words: &str) -> Result<Vec<String>, WorkspaceError> {
+        let has = |(file, text): (PathBuf, String)| text.contains(words).then(|| file.to_string_lossy().into_owned());
+        Ok(files_of(tree).into_iter().filter_map(has).collect())
+    }
+
     async fn with_texts(&self, tree: &TreeId, texts: &[(String, String)]) -> Result<TreeId, WorkspaceError> {
         let mut files = files_of(tree);
         for (name, text) in texts {

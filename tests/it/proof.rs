@@ -810,6 +810,42 @@ fn what_tests_compare_with_is_no_prose_whatever_its_ending() {
 }
 
 #[test]
+fn what_tests_alone_name_they_compare_with_wherever_it_lies() {
+    let proof = |page: &str, reads: &str, agent: &str| {
+        let project = Project::new(&format!("printf '%s' -1 > {page}; {agent}"));
+        project.write("calc.py", format!("{WRONG}{reads}"));
+        project.write(page, "3");
+        let test = format!(
+            "import unittest, calc\nclass T(unittest.TestCase):\n  def test_page(self):\n    self.assertEqual(str(calc.add(1, 2)), open('{page}').read())\n"
+        );
+        project.write("test_page.py", test);
+        project.config(|config| config["maxAttempts"] = json!(1));
+        project.tasks(&[with(task_with_check("a", SUITE), json!({ "expects": "fix" }))]);
+        let ran = project.run(&["run", "--json"]);
+        ran.task("a")["proof"].clone()
+    };
+    for (page, agent) in [("page.dat", "true"), ("page.txt", "echo '# words' >> calc.py"), ("page.txt", "true")] {
+        assert_eq!(proof(page, "", agent), json!("tests_adapted"), "{page} {agent}");
+    }
+    // What the code reads, too, may be the work.
+    assert_eq!(proof("page.dat", "PAGE = 'page.dat'\n", "true"), json!("turned_green"));
+}
+
+#[test]
+fn what_a_check_compares_its_program_with_is_for_a_person() {
+    let project = Project::new("printf -- -1 > golden.dat; echo 'VERSION = 2' >> main.py");
+    project.write("calc.py", WRONG);
+    project.write("main.py", "import calc\nprint(calc.add(1, 2))\n");
+    project.write("golden.dat", "3");
+    project.config(|config| config["maxAttempts"] = json!(1));
+    let check = "read -r wanted < golden.dat || true; [ \"$(python3 -B main.py)\" = \"$wanted\" ]";
+    project.tasks(&[with(task_with_check("a", check), json!({ "expects": "fix" }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.task("a")["proof"], json!("tests_adapted"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no check notices anything, only of golden.dat"), "{}", ran.stderr);
+}
+
+#[test]
 fn only_what_a_test_asserts_proves_new_code() {
     let check = |code: &str, test: &str, expected: &str| {
         let agent = format!(
@@ -869,7 +905,12 @@ fn a_feature_is_not_proven_by_somebody_elses_red_test() {
     };
     let (verdict, proof, said) = kind("feature", ADDS);
     assert_eq!((verdict, proof), (json!("confirmed"), json!("stayed_green")), "{said}");
-    assert!(said.contains("check `all` was red and is green now; whether that was asked for is not known"), "{said}");
+    assert!(
+        said.contains(
+            "check `all` was red and is green now (test `test_calc.T.test_add` failed); whether that was asked for"
+        ),
+        "{said}"
+    );
     // One more test of what was somebody else's shows nothing of it either.
     let (_, proof, said) = kind("feature", &with_test(ADDS, "self.assertEqual(calc.add(2, 2), 4)"));
     assert_eq!(proof, json!("stayed_green"), "{said}");

@@ -2,6 +2,7 @@
 
 use super::layout::io_error;
 use super::recorder::Recorder;
+use crate::host::git::failed;
 use crate::services::Taken;
 use crate::services::WorkspaceError;
 use crate::toolchain::Apart;
@@ -88,6 +89,23 @@ impl Recorder {
             Some((_, id)) => self.content(id).await,
             None => Ok(None),
         }
+    }
+
+    /// See [`Workspace::files_with`](crate::services::Workspace::files_with).
+    pub(super) async fn files_with(&self, tree: &str, words: &str) -> Result<Vec<String>, WorkspaceError> {
+        /// How git says that there is none.
+        const NONE: i32 = 1;
+        let list = ["grep", "--no-color", "--full-name", "-l", "-z", "-F", "-e", words, tree, "--"];
+        let found = self.git.call(list).run().await?;
+        if found.status == NONE {
+            return Ok(Vec::new());
+        }
+        if found.status != 0 {
+            return Err(failed("grep", &found.stderr));
+        }
+        // `TREE:PATH`
+        let path = |file: &[u8]| Some(String::from_utf8_lossy(file).split_once(':')?.1.to_owned());
+        Ok(found.stdout.split(|byte| *byte == 0).filter_map(path).collect())
     }
 
     /// See [`Workspace::with_texts`](crate::services::Workspace::with_texts).

@@ -550,6 +550,11 @@ impl Workspace for HostWorkspace {
         state.slot()?.recorder.text(&tree.0, file).await
     }
 
+    async fn files_with(&self, tree: &TreeId, words: &str) -> Result<Vec<String>, WorkspaceError> {
+        let mut state = self.state.lock().await;
+        state.slot()?.recorder.files_with(&tree.0, words).await
+    }
+
     async fn with_texts(&self, tree: &TreeId, texts: &[(String, String)]) -> Result<TreeId, WorkspaceError> {
         let mut state = self.state.lock().await;
         state.slot()?.recorder.with_texts(&tree.0, texts).await.map(TreeId)

@@ -91,6 +91,8 @@ struct Found {
     not_tried: BTreeSet<At>,
     /// Hunks of one function without which, all together, a test fails by more than a missing name.
     together: Vec<Vec<At>>,
+    /// How the checks end without all code of the change.
+    whole: Option<Reading>,
 }
 
 impl Runs<'_> {
@@ -157,6 +159,7 @@ impl Runs<'_> {
         let (staying, all): (Vec<At>, Vec<At>) = all.partition(|(file, _)| files[*file].stays);
         let (mut found, whole) = (Found::default(), self.whole(parts).await?);
         found.not_tried.extend(staying);
+        found.whole = whole;
         let Some(whole) = whole else {
             found.not_tried.extend(all);
             return Ok(found);
@@ -350,10 +353,17 @@ impl Found {
         let may_ask = |file: &usize| parts.may_ask(&files[*file].name);
         let is_open = |file: &usize| self.not_tried.iter().any(|(of, _)| of == file);
         let is_unnoticed = |file: &usize| !may_ask(file) && !noticed.contains(file) && !is_open(file);
-        let any =
-            !noticed.is_empty() && noticed.iter().all(may_ask) && (0..files.len()).any(|file| is_unnoticed(&file));
+        let has_other = (0..files.len()).any(|file| is_unnoticed(&file)) || !parts.programs.is_empty();
+        if !has_other || !noticed.iter().all(may_ask) {
+            return None;
+        }
+        if noticed.is_empty() {
+            // Without the change all is red, and without its code nothing is.
+            let is_by_prose = parts.prose && self.not_tried.is_empty() && self.whole != Some(Reading::Green);
+            return is_by_prose.then(|| "texts".to_owned());
+        }
         let names: Vec<&str> = noticed.iter().map(|file| files[*file].name.as_str()).collect();
-        any.then(|| names.join(", "))
+        Some(names.join(", "))
     }
 
     fn hunks(&self, files: &[File]) -> ProofHunks {

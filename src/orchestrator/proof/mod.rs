@@ -447,12 +447,16 @@ impl TaskRun {
     }
 
     /// Takes a change apart.
+    ///
+    /// Of data and of texts it is looked up what names them: what tests alone do, they compare with.
     async fn parts_of(
         &self,
         prepared: &Prepared,
         confirmed: &Confirmed<'_>,
         diff: &Diff,
     ) -> Result<Parts, TaskRunError> {
+        /// Of so many files at most.
+        const NAMES: usize = 32;
         let Confirmed { change, checks, .. } = *confirmed;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
         let scripts = Self::scripts(prepared, checks).await?;
@@ -460,6 +464,10 @@ impl TaskRun {
         let (mut held, base) = (Held::default(), workspace.base());
         for file in &change.files {
             held.look_at(file, [workspace.text(&base, file).await?, workspace.text(&change.tree, file).await?]);
+        }
+        for file in change.existed.iter().filter(|file| !toolchain::is_code(file)).take(NAMES) {
+            let name = file.rsplit('/').next().unwrap_or(file);
+            held.named_in(file, &workspace.files_with(&base, name).await?);
         }
         let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), (diff, held));
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };

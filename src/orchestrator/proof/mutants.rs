@@ -147,7 +147,7 @@ impl Runs<'_> {
         if proving.mutants == policy::Mutants::Off {
             return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
         }
-        let (mut tried, mut broke, mut survived) = (Mutants::default(), false, Vec::new());
+        let (mut tried, mut broke, mut survived) = (Mutants::default(), Vec::new(), Vec::new());
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
         let mistakes = mistakes(&diff.text, is_code);
         let mut why_none = match &self.walls {
@@ -168,7 +168,7 @@ impl Runs<'_> {
                 Ok(Noticed::ByNew) => true,
                 Ok(Noticed::ByNone) => false,
                 Ok(Noticed::Unclear) => {
-                    broke = true;
+                    broke.push(mistake.words());
                     continue;
                 }
                 Err(because) => {
@@ -187,10 +187,11 @@ impl Runs<'_> {
         Ok(self.proven(
             Proof::StayedGreen,
             &match tried.survived {
-                0 if broke => {
+                0 if !broke.is_empty() => {
                     format!(
-                        "{NO_ASSERTION}; with a mistake in the new code something breaks, or old tests notice it as well, which says nothing of \
-                         the new ones"
+                        "{NO_ASSERTION}; with a mistake in the new code ({}) something breaks, or old tests notice it as well, which says \
+                         nothing of the new ones",
+                        broke.join("; ")
                     )
                 }
                 0 => format!("{NO_ASSERTION}, and whether they notice a mistake was not tried: {why_none}"),

@@ -34,6 +34,8 @@ pub(super) struct Parts {
     pub(super) old_code: Vec<String>,
     /// Of `code`, what was there and is named in the lists of commands of task runners.
     pub(super) listed: Vec<String>,
+    /// Of `settings`, code that a check runs as its program: it may ask, or be asked.
+    pub(super) programs: Vec<String>,
     /// Of files with tests among their code, the lines of the change that are code, from 1.
     pub(super) code_among_tests: BTreeMap<String, BTreeSet<usize>>,
     /// What is only read.
@@ -58,6 +60,8 @@ pub(super) struct Held {
     may: BTreeSet<String>,
     /// Those in which a test begins.
     tests: BTreeSet<String>,
+    /// Those that tests name, and no other code does.
+    compared: BTreeSet<String>,
     code_among_tests: BTreeMap<String, BTreeSet<usize>>,
 }
 
@@ -74,6 +78,15 @@ impl Held {
         }
         if let Some(apart) = texts[1].as_ref().and_then(|text| toolchain::inline_tests(file, text)) {
             self.code_among_tests.insert(file.to_owned(), apart.numbers.into_iter().collect());
+        }
+    }
+
+    /// The files in which the name of one stands, which is no code.
+    pub(super) fn named_in(&mut self, file: &str, files: &[String]) {
+        let asks = |file: &String| toolchain::is_test(file) || decides(file);
+        let is_code = |file: &&String| toolchain::is_code(file) && !toolchain::is_of_a_shell(file);
+        if files.iter().any(|file| toolchain::is_code(file) && asks(file)) && files.iter().filter(is_code).all(asks) {
+            self.compared.insert(file.to_owned());
         }
     }
 }
@@ -95,7 +108,8 @@ impl Parts {
             // The program that a check is may ask for less than it did.
             let is_check = existed && commands.iter().any(|command| runs(command, file));
             let is_given = || {
-                is_given((checks, baseline, &scripts.given), in_project)
+                held.compared.contains(file)
+                    || is_given((checks, baseline, &scripts.given), in_project)
                     || held.tests.contains(file) && asserts(checks, baseline, in_project)
             };
             // Settings of tools, most of which nobody lists.
@@ -108,6 +122,7 @@ impl Parts {
                 parts.rewritten |= existed && !only_grew(diff, file);
                 parts.tests.push(file.clone());
             } else if is_given() || !is_prose && (is_check || is_hidden() || decides(file)) {
+                parts.programs.extend((is_check && toolchain::is_code(file)).then(|| file.clone()));
                 parts.settings.push(file.clone());
             } else {
                 if existed && toolchain::has_inline_tests(file) {

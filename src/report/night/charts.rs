@@ -370,7 +370,7 @@ fn row(attempt: &NightAttempt, times: &Times, anchors: &HashMap<&str, String>) -
     } else if attempt.because.is_empty() {
         ending.to_owned()
     } else {
-        foreign(&attempt.because, 160)
+        foreign(&attempt.because, 400)
     };
     html! {
         tr {

@@ -2,6 +2,7 @@
 
 use super::runtime_checks::Runtime;
 use super::timeline::Timeline;
+use crate::prompt::without_fences;
 use crate::services::RemoteState;
 use crate::services::TurnEvidence;
 use crate::verification::context::RepositorySignals;
@@ -36,7 +37,12 @@ impl<'a> View<'a> {
     /// What was asked for, in the words of whoever asked.
     pub(super) fn task(&self) -> Cow<'a, str> {
         let turn = self.facts.turn;
-        if turn.task.trim().is_empty() { Cow::Owned(turn.trace.task()) } else { Cow::Borrowed(&turn.task) }
+        // A prompt of the runtime's own has words of checks in it.
+        if turn.task.trim().is_empty() {
+            Cow::Owned(without_fences(&turn.trace.task()).into_owned())
+        } else {
+            without_fences(&turn.task)
+        }
     }
 
     /// Why something is not required, where there is a reason.

@@ -41,7 +41,7 @@ pub enum Rights {
     /// What agents, checks and setup may, in the sandbox if there is one.
     #[default]
     Usual,
-    /// What its user may: it runs outside of the sandbox, in the checkout.
+    /// Those of a judge, a generator or a notice: it runs in the checkout, and gets keys.
     Outside,
 }
 
@@ -58,7 +58,7 @@ impl Rights {
         match self {
             Self::Held => ", without what it would have to ask for",
             Self::Usual => "",
-            Self::Outside => ", outside of the sandbox",
+            Self::Outside => ", in your checkout",
         }
     }
 }

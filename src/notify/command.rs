@@ -5,6 +5,7 @@ use crate::domain::Notice;
 use crate::services::Command;
 use crate::services::Notifier;
 use crate::services::NotifyError;
+use crate::services::Sandboxed;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 
@@ -30,7 +31,12 @@ impl Notifier for ByCommand {
         let mut stdin = serde_json::to_vec(notice).map_err(|e| NotifyError::Failed(e.to_string()))?;
         stdin.push(b'\n');
         let env = variables(notice);
-        let command = Command { env, stdin, ..Command::new(self.argv.clone(), self.surroundings.root.clone()) };
+        let command = Command {
+            env,
+            stdin,
+            sandboxed: Sandboxed::ReadOnly,
+            ..Command::new(self.argv.clone(), self.surroundings.root.clone())
+        };
         run(&self.surroundings, command).await
     }
 }

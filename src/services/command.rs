@@ -97,6 +97,9 @@ pub enum Sandboxed {
     /// Wherever it works: agents, which are also asked questions in an empty directory. Beside what every program in the
     /// sandbox may write to, it is given its working directory.
     Always,
+    /// Wherever it works, and it may not write there: judges, generators and notices that are programs, which the settings name and which run in
+    /// the project. What they start and load is of the repository, where agents' work is merged.
+    ReadOnly,
 }
 
 impl Command {

@@ -786,9 +786,9 @@ fn what_is_trusted_in_the_sandbox_is_asked_about_outside_of_it() {
             c["notify"] = json!([program()]);
         },
         &[
-            "reflexion.generator runs sh x.sh, outside of the sandbox",
-            "verification.judge runs sh x.sh, outside of the sandbox",
-            "notify[0] runs sh x.sh, outside of the sandbox",
+            "reflexion.generator runs sh x.sh, in your checkout",
+            "verification.judge runs sh x.sh, in your checkout",
+            "notify[0] runs sh x.sh, in your checkout",
         ],
     );
     asked(&|c| c["agents"]["claude"]["permissions"] = json!("allow"), &["agents.claude runs claude"]);

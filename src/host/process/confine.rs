@@ -83,6 +83,9 @@ const OF_AGENTS: [&str; 9] = [
     ".local/state/opencode",
 ];
 
+/// Where whoever may write to no other place of the project has a directory, below its state.
+const OF_READERS: &str = "temp";
+
 /// The sandbox of a project.
 #[derive(Debug, Clone)]
 pub(super) struct Confine {
@@ -124,6 +127,7 @@ impl Confine {
             return Ok(None);
         }
         let place = match (self.workspace(&command.dir), command.sandboxed) {
+            (_, Sandboxed::ReadOnly) => self.nowhere()?,
             (Some(place), _) => place,
             (None, _) if self.is_room_of_nobody(&command.dir) => return Err(gone()),
             (None, Sandboxed::InWorkspaces) => return Ok(None),
@@ -178,6 +182,14 @@ impl Confine {
             return Err(io::Error::other("your own checkout is in this directory, and nobody is let into that"));
         }
         let top = dir.canonicalize()?;
+        Ok(Place { cache: None, temp: top.join(".tmp"), top })
+    }
+
+    /// A directory of those who have none to write to.
+    fn nowhere(&self) -> io::Result<Place> {
+        let state = state_dir(&self.state)?;
+        state.make_private(Path::new(OF_READERS))?;
+        let top = state.path().join(OF_READERS);
         Ok(Place { cache: None, temp: top.join(".tmp"), top })
     }
 

@@ -12,6 +12,7 @@ use crate::services::CommandOutput;
 use crate::services::CommandRunner;
 use crate::services::Generator;
 use crate::services::GeneratorError;
+use crate::services::Sandboxed;
 use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -47,6 +48,7 @@ impl Generator for CommandGenerator {
             env_deny: self.env_deny.clone(),
             stdin,
             timeout: self.timeout,
+            sandboxed: Sandboxed::ReadOnly,
             ..Command::new(self.argv.clone(), &self.dir)
         };
         let output = self.runner.run(command).await.map_err(failed)?;

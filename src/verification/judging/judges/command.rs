@@ -11,6 +11,7 @@ use crate::services::Judge;
 use crate::services::JudgeError;
 use crate::services::JudgeQuestion;
 use crate::services::OpenQuestion;
+use crate::services::Sandboxed;
 use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::path::PathBuf;
@@ -62,6 +63,7 @@ impl CommandJudge {
             env_deny: self.env_deny.clone(),
             stdin,
             timeout: self.timeout,
+            sandboxed: Sandboxed::ReadOnly,
             ..Command::new(self.argv.clone(), &self.dir)
         }
     }

@@ -34,6 +34,7 @@ mod task_checks;
 mod transcript;
 mod trust;
 pub mod watch;
+mod within_run;
 
 pub use exit::Exit;
 pub use reference::reference;
@@ -122,6 +123,7 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Init(_) | Command::Hook(_) | Command::Risk(_) | Command::Completions(_) => args.project,
         _ => crate::config::around(&args.project),
     };
+    within_run::ensure_not(&args.command, &project)?;
     match args.command {
         Command::Init(init) => {
             let exit = init::init(&project, &init)?;

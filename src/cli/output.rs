@@ -32,12 +32,12 @@ pub(super) use outln;
 /// Writes a line to stdout that a person has to see as it is, because they are asked whether it may act: a text that looks like a secret could
 /// hide what it does. Only the values of their own variables stay out.
 pub(super) fn outln_whole(line: &str) {
-    write_to_stdout(format!("{}\n", Redactor::of_process().redact_values(line)).as_bytes());
+    write_to_stdout(format!("{}\n", Redactor::redact_own_variables(line)).as_bytes());
 }
 
 /// The same on stderr.
 pub(super) fn errln_whole(line: &str) {
-    let _ = io::stderr().lock().write_all(format!("{}\n", Redactor::of_process().redact_values(line)).as_bytes());
+    let _ = io::stderr().lock().write_all(format!("{}\n", Redactor::redact_own_variables(line)).as_bytes());
 }
 
 /// Writes to stdout.

@@ -18,6 +18,7 @@ use crate::services::RunError;
 use crate::services::Tasks;
 use anyhow::Context;
 use serde_json::json;
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -57,6 +58,27 @@ struct Compared<'a> {
     gone: Vec<TrustItem>,
 }
 
+/// A line in which many blanks, or empty lines, push nothing out of sight.
+fn without_gaps(line: &str) -> String {
+    /// As many are seen as such.
+    const FEW: usize = 40;
+    let is_blank = |c: char| c.is_whitespace() || matches!(c, '\u{2800}' | '\u{fffd}');
+    let (mut shown, mut rest) = (String::new(), line);
+    while !rest.is_empty() {
+        let end = rest.find(is_blank).unwrap_or(rest.len());
+        let gap = rest[end..].find(|c| !is_blank(c)).map_or(rest.len(), |length| end + length);
+        shown.push_str(&rest[..end]);
+        match rest[end..gap].chars().count() {
+            many if many > FEW => {
+                let _ = write!(shown, " [{many} blanks] ");
+            }
+            _ => shown.push_str(&rest[end..gap]),
+        }
+        rest = &rest[gap..];
+    }
+    shown
+}
+
 impl<'a> Compared<'a> {
     fn of(trust: &Trust, named: &'a [TrustItem]) -> anyhow::Result<Self> {
         let trusted = trust.read().with_context(|| format!("failed to read {}", trust.path().display()))?;
@@ -87,7 +109,7 @@ impl<'a> Compared<'a> {
             lines.extend(self.gone.iter().map(|item| format!("- {:width$}  {}", item.place, does(item))));
         }
         // A line of a check may be several; nothing in it may look like an item of its own.
-        lines.iter().map(|line| project::printable(line).replace('\n', "\n  | ")).collect()
+        lines.iter().map(|line| without_gaps(&project::printable(line)).replace('\n', "\n  | ")).collect()
     }
 
     fn question(&self, trust: &Trust) -> String {

@@ -47,6 +47,7 @@ pub use lock::ProjectLock;
 pub use lock::lock_holder;
 pub use process::HostRunner;
 pub use process::is_the_program;
+pub use process::is_within_run_of;
 pub use process::left_running;
 pub use remote::HostRemote;
 pub use work_tree::HostWorkTree;

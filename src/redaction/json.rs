@@ -36,6 +36,9 @@ impl Redactor {
         let (mut redacted, mut copied, mut at) = (String::new(), 0, 0);
         while let Some(string) = next_string(text, at) {
             at = string.end;
+            if is_of_a_format(text, &string) {
+                continue;
+            }
             let Ok(said) = serde_json::from_str::<String>(&text[string.clone()]) else { continue };
             if let Cow::Owned(said) = self.redact(&said) {
                 redacted.push_str(&text[copied..string.start]);
@@ -81,6 +84,17 @@ impl Redactor {
             Cow::Borrowed(_) => text,
         }
     }
+}
+
+/// Whether a string is a word of a format, and no text: a member's name, or one of a few values (`false_done`). Where a variable has the same
+/// value (`AUTH_STATUS=confirmed`), nobody could read the record otherwise.
+fn is_of_a_format(document: &str, string: &std::ops::Range<usize>) -> bool {
+    let word = &document[string.start + 1..string.end - 1];
+    let is_name = || document[string.end..].trim_start().starts_with(':');
+    let is_letter = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    !word.is_empty()
+        && (word.bytes().all(is_letter)
+            || is_name() && word.bytes().all(|byte| is_letter(byte) || byte.is_ascii_uppercase()))
 }
 
 /// The next string of a valid document, with its quotes.

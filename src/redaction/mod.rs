@@ -135,10 +135,12 @@ impl Redactor {
         replaced(text, self.found(text))
     }
 
-    /// The same for the values of variables alone: what rules find stays.
+    /// A text without the values of this process's own variables, and nothing else replaced: what a project says, which is a secret by a rule or
+    /// a variable of its own, could hide from its reader what they are asked about.
     #[must_use]
-    pub fn redact_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let values = self.values.iter().flat_map(|values| values.find_iter(text));
+    pub fn redact_own_variables(text: &str) -> Cow<'_, str> {
+        static OWN: LazyLock<Redactor> = LazyLock::new(|| Redactor::of(environment::of_process(), Rules::shipped()));
+        let values = OWN.values.iter().flat_map(|values| values.find_iter(text));
         replaced(text, values.map(|value| (value.range(), environment::RULE)).collect())
     }
 

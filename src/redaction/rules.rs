@@ -1,5 +1,6 @@
 //! What secrets look like: gitleaks' rules and our own, read from `config/redaction/`.
 
+use super::decoded::Colours;
 use super::decoded::Decoded;
 use super::decoded::Percent;
 use aho_corasick::AhoCorasick;
@@ -288,10 +289,19 @@ impl Rules {
 
     /// Every secret in a text, with its rule.
     pub fn find<'a>(&'a self, text: &str) -> Vec<(Range<usize>, &'a str)> {
-        let decoded = Decoded::of(text.as_bytes(), Percent::Between);
-        let mut found = self.find_in(text, &decoded);
-        if decoded.has_more {
-            found.extend(self.find_in(text, &Decoded::of(text.as_bytes(), Percent::All)));
+        let mut found = Vec::new();
+        for percent in [Percent::Between, Percent::All] {
+            let decoded = Decoded::of(text.as_bytes(), percent);
+            match decoded.without_colours(Colours::Blank) {
+                Some(blank) => found.extend(self.find_in(text, &blank)),
+                None => found.extend(self.find_in(text, &decoded)),
+            }
+            if let Some(gone) = decoded.without_colours(Colours::Gone) {
+                found.extend(self.find_in(text, &gone));
+            }
+            if !decoded.has_more {
+                break;
+            }
         }
         found
     }

@@ -244,3 +244,15 @@ fn what_stands_in_a_name_is_no_secret() {
     Redactor::let_stand([name.as_str()]);
     assert_eq!(Redactor::of_process().redact(&name), name);
 }
+
+#[test]
+fn words_of_a_format_stand_whatever_a_variable_is_set_to() {
+    let variables = [("AUTH_WORD", "confirmed"), ("A_TOKEN", "maxAttempts")];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let redactor = Redactor::of(variables, Rules::shipped());
+    let line =
+        br#"{"verdict": "confirmed", "maxAttempts": 2, "said": "confirmed with confirmed", "key": "maxAttempts"}"#;
+    let redacted = String::from_utf8(redactor.redact_json(line).into_owned()).unwrap();
+    let expected = r#"{"verdict": "confirmed", "maxAttempts": 2, "said": "[redacted:environment] with [redacted:environment]", "key": "[redacted:environment]"}"#;
+    assert_eq!(redacted, expected);
+}

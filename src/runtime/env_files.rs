@@ -3,77 +3,151 @@
 use crate::domain::policy;
 use crate::files::open_named;
 use globset::GlobBuilder;
+use globset::GlobMatcher;
 use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// So many files and directories are looked at for globs at most, the nearest first.
+/// So many files and directories are looked at, the nearest first.
 const MOST_ENTRIES: usize = 20_000;
-
-/// No such file is larger.
+/// A file with variables is no larger.
 const MOST_BYTES: u64 = 1 << 20;
+/// More are no settings.
+const MOST_VARIABLES: usize = 1000;
+/// Of all together so much is read: the others are data.
+const MOST_BYTES_OF_ALL: u64 = 8 << 20;
 
-/// The variables of the files that `carry` names and that are called like one with variables: `.env`, `.env.local`, `prod.env`.
+/// The variables of the files that `carry` names, whatever they are called: who looks for them takes those whose names are like a secret's.
 pub(super) fn variables(values: &policy::Values) -> Vec<(String, String)> {
-    let globs = values.workspace.carry.iter().map(|glob| glob.trim_start_matches("./"));
-    let files = globs.filter(|glob| is_env(glob)).flat_map(|glob| matching(&values.project.root, glob));
-    // What cannot be read now cannot be carried either.
-    let texts = files.filter_map(|file| {
-        let mut text = String::new();
-        open_named(&file).ok()?.take(MOST_BYTES).read_to_string(&mut text).ok().map(|_| text)
-    });
-    texts.flat_map(|text| text.lines().filter_map(variable).collect::<Vec<_>>()).collect()
+    let root = &values.project.root;
+    let files = values.workspace.carry.iter().flat_map(|glob| matching(root, glob));
+    let mut files: Vec<(u64, PathBuf)> =
+        files.filter_map(|file| Some((file.symlink_metadata().ok()?.len(), file))).collect();
+    // Data is large.
+    files.sort();
+    let (mut found, mut read) = (Vec::new(), 0);
+    for (bytes, file) in files {
+        read += bytes;
+        if bytes > MOST_BYTES || read > MOST_BYTES_OF_ALL {
+            break;
+        }
+        let mut text = Vec::new();
+        // What cannot be read now cannot be carried either.
+        if open_named(&file).is_ok_and(|file| file.take(MOST_BYTES).read_to_end(&mut text).is_ok()) {
+            found.extend(variables_in(&String::from_utf8_lossy(&text)));
+        }
+    }
+    found.truncate(MOST_VARIABLES);
+    found
 }
 
-fn is_env(glob: &str) -> bool {
-    let name = glob.rsplit('/').next().unwrap_or(glob);
-    name.starts_with(".env") || name.trim_end_matches('*').ends_with(".env")
-}
-
-/// The files that a glob names.
+/// The files that a glob names, and those in directories that it names.
 fn matching(root: &Path, glob: &str) -> Vec<PathBuf> {
+    let glob = glob.trim_start_matches("./").trim_end_matches('/');
+    let mut seen = 0;
     if !glob.contains(['*', '?', '[', '{']) {
-        return vec![root.join(glob)];
+        return below(vec![root.join(glob)], &mut seen);
     }
     let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher()) else {
         return Vec::new();
     };
     let deepest = if glob.contains("**") { usize::MAX } else { glob.split('/').count() };
-    let (mut found, mut seen) = (Vec::new(), 0);
-    let mut level = vec![root.to_owned()];
+    below(named(root, &matcher, deepest, &mut seen), &mut seen)
+}
+
+/// What is called so.
+fn named(root: &Path, matcher: &GlobMatcher, deepest: usize, seen: &mut usize) -> Vec<PathBuf> {
+    let (mut found, mut level) = (Vec::new(), vec![root.to_owned()]);
     for _ in 0..deepest {
-        let mut below = Vec::new();
-        for entry in level.iter().flat_map(std::fs::read_dir).flatten().flatten() {
-            seen += 1;
-            if seen > MOST_ENTRIES {
-                return found;
-            }
-            let path = entry.path();
-            let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            if is_dir {
-                below.push(path);
-            } else if path.strip_prefix(root).is_ok_and(|path| matcher.is_match(path)) {
+        let mut next = Vec::new();
+        for (path, is_dir) in level.iter().flat_map(|dir| entries(dir, seen)) {
+            if path.strip_prefix(root).is_ok_and(|path| matcher.is_match(path)) {
                 found.push(path);
+            } else if is_dir {
+                next.push(path);
             }
         }
-        if below.is_empty() {
+        if next.is_empty() {
             break;
         }
-        level = below;
+        level = next;
     }
     found
 }
 
-/// `NAME=value`, `export NAME="value"`, `NAME=value # why`.
-fn variable(line: &str) -> Option<(String, String)> {
-    let line = line.trim();
-    let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
-    let (name, value) = (name.trim(), value.trim());
+/// These files, and those in these directories.
+fn below(places: Vec<PathBuf>, seen: &mut usize) -> Vec<PathBuf> {
+    let is_dir = |path: &PathBuf| path.symlink_metadata().is_ok_and(|data| data.is_dir());
+    let (mut level, mut files): (Vec<_>, Vec<_>) = places.into_iter().partition(is_dir);
+    while !level.is_empty() {
+        let found = level.iter().flat_map(|dir| entries(dir, seen)).collect::<Vec<_>>();
+        let (dirs, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|(_, is_dir)| *is_dir);
+        files.extend(others.into_iter().map(|(path, _)| path));
+        level = dirs.into_iter().map(|(path, _)| path).collect();
+    }
+    files
+}
+
+/// What is in a directory, and whether it is one itself; nothing when enough was looked at.
+fn entries(dir: &Path, seen: &mut usize) -> Vec<(PathBuf, bool)> {
+    let left = MOST_ENTRIES.saturating_sub(*seen);
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().take(left);
+    let found: Vec<_> =
+        entries.map(|entry| (entry.path(), entry.file_type().is_ok_and(|kind| kind.is_dir()))).collect();
+    *seen += found.len();
+    found
+}
+
+/// `NAME=value`, `export NAME="value"`, `NAME=value # why`, each at the beginning of a line; what is quoted may go over lines.
+fn variables_in(text: &str) -> Vec<(String, String)> {
+    let (mut found, mut rest) = (Vec::new(), text.trim_start_matches('\u{feff}'));
+    while !rest.is_empty() {
+        let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let (variable, length) = variable(&rest[..end], rest).unzip();
+        found.extend(variable);
+        rest = rest[length.unwrap_or(end)..].trim_start_matches(['\n', '\r']);
+    }
+    found
+}
+
+/// The variable of a line, and how much of the text it takes.
+fn variable(line: &str, text: &str) -> Option<((String, String), usize)> {
+    let (name, value) = line.split_once('=')?;
+    let start = name.len() + 1 + (value.len() - value.trim_start().len());
+    let name = name.trim();
+    let name = name.strip_prefix("export ").unwrap_or(name).trim();
     let is_name =
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'));
-    let quoted = ['"', '\'', '`'].into_iter().find_map(|quote| value.strip_prefix(quote)?.split(quote).next());
-    let value = quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or(value).trim_end());
-    is_name.then(|| (name.to_owned(), value.to_owned()))
+    if !is_name {
+        return None;
+    }
+    let is_quote = |c: &char| matches!(c, '"' | '\'' | '`');
+    let quoted = text[start..].chars().next().filter(is_quote).and_then(|quote| quoted(&text[start + 1..], quote));
+    let (value, length) = match quoted {
+        Some((value, length)) => (value, start + 1 + length),
+        None => (line[start..].split(" #").next().unwrap_or_default().trim_end().to_owned(), line.len()),
+    };
+    Some(((name.to_owned(), value), length))
+}
+
+/// What stands before the quote that closes it, without the backslashes before quotes, and how long it is with that.
+fn quoted(text: &str, quote: char) -> Option<(String, usize)> {
+    let (mut value, mut is_escaped) = (String::new(), false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => {
+                if c != quote && c != '\\' {
+                    value.push('\\');
+                }
+                value.push(c);
+                is_escaped = false;
+            }
+            '\\' if quote == '"' => is_escaped = true,
+            _ if c == quote => return Some((value, at + c.len_utf8())),
+            _ => value.push(c),
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -82,19 +156,22 @@ mod tests {
 
     #[test]
     fn a_variable_is_read_as_shells_and_libraries_read_it() {
-        let check = |line: &str, wanted: Option<(&str, &str)>| {
-            assert_eq!(variable(line), wanted.map(|(name, value)| (name.to_owned(), value.to_owned())), "{line}");
+        let check = |text: &str, wanted: &[(&str, &str)]| {
+            let wanted: Vec<_> = wanted.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            assert_eq!(variables_in(text), wanted, "{text}");
         };
-        check("A_KEY=one two", Some(("A_KEY", "one two")));
-        check("  export A_KEY = \"a#b\" # why\r", Some(("A_KEY", "a#b")));
-        check("A_KEY='it is' ", Some(("A_KEY", "it is")));
-        check("A_KEY=value # why", Some(("A_KEY", "value")));
-        check("# A_KEY=value", None);
-        check("nothing", None);
+        check("A_KEY=one two", &[("A_KEY", "one two")]);
+        check("  export A_KEY = \"a#b\" # why\r\nB=2", &[("A_KEY", "a#b"), ("B", "2")]);
+        check("A_KEY='it is' ", &[("A_KEY", "it is")]);
+        check("A_KEY=value # why", &[("A_KEY", "value")]);
+        check("# A_KEY=value\n\nnothing\n= x\n", &[]);
+        check("\u{feff}A_KEY=one\rB_KEY=two", &[("A_KEY", "one"), ("B_KEY", "two")]);
+        check("A_KEY=\"one\ntwo \\\"three\\\"\nfour\"\nB=2", &[("A_KEY", "one\ntwo \"three\"\nfour"), ("B", "2")]);
+        check("A_KEY=\"it is open\nB=2", &[("A_KEY", "\"it is open"), ("B", "2")]);
     }
 
     #[test]
-    fn globs_are_followed_as_deep_as_they_say() {
+    fn globs_are_followed_as_deep_as_they_say_and_directories_to_their_ends() {
         let dir = tempfile::tempdir().unwrap();
         for file in [".env", ".env.local", "app/.env", "app/deep/prod.env", "app/env.py"] {
             std::fs::create_dir_all(dir.path().join(file).parent().unwrap()).unwrap();
@@ -108,10 +185,10 @@ mod tests {
             names.join(" ")
         };
         assert_eq!(found(".env*"), ".env .env.local");
+        assert_eq!(found("{.env,.env.local}"), ".env .env.local");
         assert_eq!(found("**/.env"), ".env app/.env");
         assert_eq!(found("app/*/*.env"), "app/deep/prod.env");
-        assert!(
-            is_env(".env*") && is_env("app/*.env") && is_env("**/.env") && !is_env("data/models") && !is_env("env")
-        );
+        assert_eq!(found("./app/"), "app/.env app/deep/prod.env app/env.py");
+        assert_eq!(found("ap*"), "app/.env app/deep/prod.env app/env.py");
     }
 }

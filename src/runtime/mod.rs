@@ -60,6 +60,7 @@ pub use crate::hooks::Stopped;
 pub use crate::hooks::Verify as HookVerify;
 pub use crate::host::git_version;
 pub use crate::host::is_the_program;
+pub use crate::host::is_within_run_of;
 pub use crate::orchestrator::queue::Readiness;
 pub use crate::orchestrator::queue::readiness;
 pub use crate::storage::EvalFiles;

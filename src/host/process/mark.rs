@@ -50,6 +50,13 @@ pub(super) fn is_of_dead_run(value: &str, project: &str) -> bool {
     runtimes(value).any(|(key, pid, start)| key == project && !lives(pid, start))
 }
 
+/// Whether this process was started, or what started it, by a run of the project with this state directory.
+#[must_use]
+pub fn is_within_run_of(state_dir: &Path) -> bool {
+    let value = std::env::var(MARK).unwrap_or_default();
+    project_key(state_dir).is_some_and(|own| runtimes(&value).any(|(key, ..)| key == own))
+}
+
 /// Whether the variable's value names runtimes, and this process is none of them.
 pub(super) fn is_of_another_runtime(value: &str, me: &Process) -> bool {
     let mut named = runtimes(value).peekable();

@@ -29,6 +29,7 @@ pub(super) use idle::until_at_pipe;
 pub(super) use idle::until_idle;
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;
+pub use mark::is_within_run_of;
 pub(super) use mark::marked;
 pub(super) use mark::project_key;
 pub(super) use occupants::is_occupied;

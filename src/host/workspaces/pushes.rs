@@ -49,7 +49,8 @@ const NETWORK: [&str; 13] = [
 /// up when it is needed: the repository of a workspace may name another one.
 const SSH: &str = r#"reflexion_ssh() {
 case " $* " in *"git-receive-pack "* | *"git receive-pack "*) echo "reflexion-does-not-push: agents, checks and setup do not push (allowPush)" >&2; return 128 ;; esac
-reflexion_ssh_of_user=$(env -u GIT_CONFIG_COUNT git config --get core.sshCommand) || reflexion_ssh_of_user=${GIT_SSH:-ssh}
+reflexion_ssh_of_user=$(env -u GIT_CONFIG_COUNT git config --get core.sshCommand) || reflexion_ssh_of_user=${GIT_SSH:+\"\$GIT_SSH\"}
+reflexion_ssh_of_user=${reflexion_ssh_of_user:-ssh}
 eval "${GIT_SSH_COMMAND_OF_USER:-$reflexion_ssh_of_user} \"\$@\""
 }; reflexion_ssh"#;
 

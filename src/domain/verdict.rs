@@ -69,7 +69,7 @@ impl Proof {
             Self::TurnedGreen => "red turned green",
             Self::NewTest => "a new test fails without the change",
             Self::StayedGreen => "whether it does what was asked is not proven",
-            Self::TestsAdapted => "it is green only with tests, or what decides how they run, as it changed them",
+            Self::TestsAdapted => "it is green only with tests, or what checks run or compare with, as it changed them",
         }
     }
 }

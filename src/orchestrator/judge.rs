@@ -311,8 +311,8 @@ fn has_turned(check: &CheckReport, baseline: &[CheckReport]) -> String {
                 before.iter().flat_map(|before| before.failing.keys().map(String::as_str)).collect();
             let failed = match failed.len() {
                 0 => String::new(),
-                1 => format!(" (test {} failed)", listed(&failed)),
-                _ => format!(" (tests {} failed)", listed(&failed)),
+                1 => format!(" (test {} failed before)", listed(&failed)),
+                _ => format!(" (tests {} failed before)", listed(&failed)),
             };
             format!("check `{name}` was red and is green now{failed}")
         }
@@ -329,7 +329,7 @@ fn passing(tests: &[&str]) -> String {
 }
 
 /// The first few names, each in backquotes, and how many more there are.
-fn listed(tests: &[&str]) -> String {
+pub(super) fn listed(tests: &[&str]) -> String {
     const NAMED: usize = 3;
     let named: Vec<String> =
         tests.iter().take(NAMED).map(|test| format!("`{}`", shorten(&one_line(test), 120))).collect();

@@ -169,7 +169,7 @@ impl AttemptPrompt<'_> {
             let red = match self.known_red.iter().find(|known| known.check == check.name) {
                 None => "",
                 Some(known) if known.tests.is_empty() => " (red before; it must not get worse)",
-                Some(_) => " (red before; what failed in it then does not count, and nothing else may fail)",
+                Some(_) => " (red before: only what failed in it then may still fail)",
             };
             let _ = writeln!(text, "- {}: `{}`{red}", line(&check.name), line(&check.run.to_string()));
         }

@@ -37,7 +37,7 @@ pub use mutant::Mutant;
 pub use mutant::effect;
 pub use mutant::gives_up;
 pub use mutant::imports_more;
-pub use mutant::mutant;
+pub use mutant::mutants;
 pub use mutant::says_an_assertion_failed;
 pub use mutant::says_it_was_denied;
 pub use mutant::with_line;

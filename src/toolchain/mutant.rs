@@ -18,25 +18,26 @@ pub struct Mutant {
     pub called: Option<String>,
 }
 
-/// A line with a mistake: a condition that is turned round, a number that is one too large, another operation. None where nothing
-/// in it can be turned round like that, or it is no code by the look of it (a comment, an import).
+/// A line with a mistake: a condition that is turned round, a number that is one too large, another operation. At most one of each kind, the
+/// surest first; none where nothing in it can be turned round like that, or it is no code by the look of it (a comment, an import).
 ///
 /// The kinds are those that mutation testing has always had (*Hints on Test Data Selection*,
 /// 1978); what is written instead of what is data, `[[mutations]]` in `config/toolchains/any.toml`.
 ///
 /// ```
-/// # use reflexion::toolchain::mutant;
-/// assert_eq!(mutant("src/cart.py", "    if total >= 100:").expect("a condition").line, "    if total < 100:");
-/// assert_eq!(mutant("src/cart.py", "    return total - 10").expect("a number").line, "    return total - 11");
-/// assert_eq!(mutant("src/cart.py", "    # at most 10"), None);
+/// # use reflexion::toolchain::mutants;
+/// let first = |line: &str| mutants("src/cart.py", line).into_iter().next().map(|mutant| mutant.line);
+/// assert_eq!(first("    if total >= 100:").as_deref(), Some("    if total < 100:"));
+/// assert_eq!(first("    return total - 10").as_deref(), Some("    return total - 11"));
+/// assert_eq!(first("    # at most 10"), None);
 /// ```
 #[must_use]
-pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
+pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
     let code = code(path, line);
     if table().not_mutated.iter().any(|pattern| pattern.is_match(code.trim())) {
-        return None;
+        return Vec::new();
     }
-    table().mutations.iter().enumerate().find_map(|(rank, Mutation { from, to, only, called })| {
+    let made = table().mutations.iter().enumerate().filter_map(|(rank, Mutation { from, to, only, called })| {
         if !only.is_empty() && !ending(path).is_some_and(|ending| only.contains(&ending)) {
             return None;
         }
@@ -50,7 +51,8 @@ pub fn mutant(path: &str, line: &str) -> Option<Mutant> {
         };
         let line = format!("{}{new}{}", &line[..whole.start()], &line[whole.end()..]);
         Some(Mutant { rank, line, called: called.clone() })
-    })
+    });
+    made.collect()
 }
 
 /// What a file's code does that a mistake could turn against somebody although it is kept from writing outside of its directory, if anything:
@@ -212,6 +214,10 @@ fn blanked(path: &str, line: &str, what: Blank) -> String {
 mod tests {
     use super::*;
 
+    fn mutant(path: &str, line: &str) -> Option<Mutant> {
+        mutants(path, line).into_iter().next()
+    }
+
     #[test]
     fn conditions_numbers_and_operations_are_turned_round() {
         let check = |path: &str, line: &str, expected: Option<&str>| {
@@ -236,6 +242,12 @@ mod tests {
             assert!(mutant.line.ends_with(ends) && mutant.called.is_some(), "{mutant:?}");
         }
         check("a.go", "\treturn keys(o)", None);
+        // A call whose result nobody takes may be missing.
+        check("a.py", "    stack.append(x)", Some("    pass"));
+        check("a.js", "  stack.push(x);", Some("  ;"));
+        check("a.py", "stack.append(x)", None);
+        let kinds: Vec<usize> = mutants("a.py", "    return xs[0] + 1").iter().map(|mutant| mutant.rank).collect();
+        assert!(kinds.len() > 2 && kinds.is_sorted(), "{kinds:?}");
         // Generics and arrows compare nothing.
         check("a.rs", "fn f(a: Vec<u8>) -> u8 {", None);
         check("a.ts", "const f = (a: Map<string, b>) => g(a);", None);
@@ -247,8 +259,8 @@ mod tests {
             ("a.py", "# if a == b"),
             ("a.rs", "// if a == b"),
             ("a.rs", "    /// `a == b`"),
-            ("a.py", "    print(\"a == b\")"),
-            ("a.js", "  log(`1 == 2`);"),
+            ("a.py", "print(\"a == b\")"),
+            ("a.js", "log(`1 == 2`);"),
             ("a.py", "from x1 import y2"),
             ("a.py", "import numpy as n"),
             ("a.rs", "use std::u8;"),

@@ -23,6 +23,7 @@ use crate::domain::Risk;
 use crate::domain::Standing;
 use crate::domain::policy;
 use crate::prompt::DIFF_BYTES;
+use crate::prompt::without_fences;
 use crate::services::CompletionVerifier;
 use crate::services::Judge;
 use crate::services::JudgeError;
@@ -70,6 +71,8 @@ impl Completion {
     /// What must be there, and what the remote says if that has to do with it. Nobody asks git for nothing.
     async fn required(&self, turn: &TurnEvidence, signals: &RepositorySignals) -> (Requirements, Option<RemoteState>) {
         let task = if turn.task.trim().is_empty() { turn.trace.task() } else { turn.task.clone() };
+        // A prompt of the runtime's own has words of checks in it.
+        let task = without_fences(&task).into_owned();
         let kind = task_type(&task);
         let required = |has_remote| {
             let mut required = requirements(&task, kind, turn.expects, has_remote, self.params.policy.workflow);

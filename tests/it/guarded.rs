@@ -252,18 +252,56 @@ fn nothing_reaches_the_terminal() {
     assert!(project.told("set_up").starts_with("ran"));
 }
 
+/// What it loads is of the repository, into which agents' work is merged.
 #[test]
-fn a_generator_that_is_a_program_of_the_user_is_not_confined() {
-    if !has_landlock() {
-        return;
+fn a_generator_and_a_notice_that_are_programs_are_confined_too() {
+    for (sandbox, is_written) in [("landlock", false), ("none", true)] {
+        if sandbox == "landlock" && !has_landlock() {
+            continue;
+        }
+        let project = project(RIGHT_AT_TWO, &json!(sandbox));
+        let writes = |name: &str| {
+            let tried = project.out.join(format!("tried-{name}"));
+            json!([
+                "sh",
+                "-c",
+                format!("touch {name}; touch \"$TMPDIR/x\" || true; touch {:?}", tried.display().to_string())
+            ])
+        };
+        let (generated, noticed) = (writes("generated"), writes("noticed"));
+        project.config(|config| {
+            config["reflexion"] = json!({ "generator": { "type": "command", "argv": generated } });
+            config["notify"] = json!([{ "type": "command", "argv": noticed, "on": ["finished"] }]);
+            if sandbox == "landlock" {
+                config["sandbox"] = json!({ "write": [project.out.display().to_string()] });
+            }
+        });
+        run(&project).exits(0);
+        for name in ["generated", "noticed"] {
+            assert!(project.out.join(format!("tried-{name}")).exists(), "{sandbox} {name}");
+            assert_eq!(project.dir.join(name).exists(), is_written, "{sandbox} {name}");
+        }
     }
-    let project = project(RIGHT_AT_TWO, &json!("landlock"));
-    project.config(|config| {
-        let argv = ["sh", "-c", "touch generated; exit 1"];
-        config["reflexion"] = json!({ "generator": { "type": "command", "argv": argv } });
-    });
-    run(&project).exits(0);
-    assert!(project.dir.join("generated").exists());
+}
+
+#[test]
+fn what_a_run_has_started_gives_no_commands_for_its_project() {
+    let agent = format!(
+        "for command in 'task add More --check true' 'task close b' 'trust' 'run' 'memory prune' 'apply b'; do\n\
+         {:?} --project \"$PROJECT\" $command >> \"$OUT/said\" 2>&1; echo \"$command: $?\" >> \"$OUT/exits\"; done\n\
+         {:?} --project \"$PROJECT\" status > /dev/null && echo looked >> \"$OUT/exits\"\n\
+         cd \"$PWD\" && echo right > answer.txt",
+        env!("CARGO_BIN_EXE_reflexion"),
+        env!("CARGO_BIN_EXE_reflexion"),
+    );
+    let project = Project::new(&agent);
+    let mut command = project.command(&["run"]);
+    command.env("PROJECT", &project.dir);
+    Ran::of(command, "").exits(0);
+    let exits = project.told("exits");
+    assert_eq!(exits.matches(": 4\n").count(), 6, "{exits}{}", project.told("said"));
+    assert!(exits.ends_with("looked\n"), "{exits}");
+    assert!(project.told("said").contains("do it outside of the run"), "{}", project.told("said"));
 }
 
 /// However a URL is spelled, and whatever git makes of it: in the place of the host, a program in the place of `ssh` takes what is pushed.

@@ -182,7 +182,7 @@ fn what_is_green_only_with_other_tests_is_told_apart() {
     let agent = "echo 'def add(a, b): return a - b\ndef sub(a, b): return a - b' > calc.py; sed -i 's/add(1, 2), 3/add(1, 2), -1/' test_calc.py";
     let runs = Some((Some("red"), None));
     let ends = ("confirmed", Some("tests_adapted"));
-    check(&Case { agent, calc: RIGHT, ends, runs, says: "without what was changed of tests", ..CASE });
+    check(&Case { agent, calc: RIGHT, ends, runs, says: "as it was, test `test_calc.T.test_add` fails", ..CASE });
 }
 
 #[test]
@@ -832,6 +832,58 @@ fn what_tests_alone_name_they_compare_with_wherever_it_lies() {
 }
 
 #[test]
+fn data_that_nothing_names_is_what_tests_compare_with() {
+    let proof = |reads: &str| {
+        let project = Project::new("printf '%s' -1 > data/page.out");
+        project.write("calc.py", format!("{WRONG}{reads}"));
+        project.write("data/page.out", "3");
+        let test = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_page(self):\n    name = 'page'\n    \
+                    self.assertEqual(str(calc.add(1, 2)), open(f'data/{name}.out').read())\n";
+        project.write("test_page.py", test);
+        project.config(|config| config["maxAttempts"] = json!(1));
+        project.tasks(&[with(task_with_check("a", SUITE), json!({ "expects": "fix" }))]);
+        let ran = project.run(&["run", "--json"]);
+        (ran.task("a")["proof"].clone(), ran.stderr)
+    };
+    let (found, said) = proof("");
+    assert_eq!(found, json!("tests_adapted"), "{said}");
+    let (found, said) = proof("PAGES = 'data/'\n");
+    assert_eq!(found, json!("turned_green"), "{said}");
+}
+
+#[test]
+fn a_fix_of_nothing_but_what_tests_compare_with_is_refuted() {
+    let project = Project::new("printf '%s' -1 > tests/golden/page.out");
+    project.write("calc.py", WRONG);
+    project.write("tests/golden/page.out", "3");
+    let test = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_page(self):\n    \
+                self.assertEqual(str(calc.add(1, 2)), open('tests/golden/page.out').read())\n";
+    project.write("test_page.py", test);
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", SUITE), json!({ "expects": "fix" }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.task("a")["verdict"], json!("false_done"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the tests alone turned it green"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_mistake_is_of_the_kind_that_a_weak_test_does_not_see() {
+    let check = |code: &str, test: &str, expected: &str| {
+        let (proof, mutants, because) = new_code(code, test, json!({}));
+        assert_eq!(proof, json!(expected), "{mutants} {because}");
+    };
+    check(
+        "def query(s):\\n  d = {}\\n  return d\\n",
+        "self.assertIsInstance(calc.query(\"a=1\"), dict)",
+        "stayed_green",
+    );
+    check("def letters(s):\\n  return set()\\n", "self.assertIsInstance(calc.letters(\"ab\"), set)", "stayed_green");
+    check("def push(s, x):\\n  s.append(x)\\n", "s = []; calc.push(s, 1); self.assertEqual(s, [1])", "new_test");
+    // The first mistake in the line breaks it, which says nothing.
+    check("def first(xs):\\n  return xs[0]\\n", "self.assertEqual(calc.first([5]), 5)", "new_test");
+}
+
+#[test]
 fn what_a_check_compares_its_program_with_is_for_a_person() {
     let project = Project::new("printf -- -1 > golden.dat; echo 'VERSION = 2' >> main.py");
     project.write("calc.py", WRONG);
@@ -907,7 +959,7 @@ fn a_feature_is_not_proven_by_somebody_elses_red_test() {
     assert_eq!((verdict, proof), (json!("confirmed"), json!("stayed_green")), "{said}");
     assert!(
         said.contains(
-            "check `all` was red and is green now (test `test_calc.T.test_add` failed); whether that was asked for"
+            "check `all` was red and is green now (test `test_calc.T.test_add` failed before); whether that was asked for"
         ),
         "{said}"
     );

@@ -308,7 +308,7 @@ fn who_looks_at_a_strangers_project_starts_nothing_of_it() {
     // In a project of one's own all of it works.
     ran(&project, &["trust"]).exits(0);
     ran(&project, &["judge", "../transcript.json"]);
-    assert_eq!(marked(&project), ["judge"]);
+    assert_eq!(marked(&project), ["judge", "sandbox"]);
     ran(&project, &["doctor"]);
     assert_eq!(marked(&project), ["judge", "sandbox", "version"]);
 }

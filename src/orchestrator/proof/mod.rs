@@ -50,6 +50,7 @@ use crate::domain::Ran;
 use crate::domain::Surface;
 use crate::domain::TreeId;
 use crate::domain::Verdict;
+use crate::domain::belongs_to_tests;
 use crate::prompt::one_line;
 use crate::services::Diff;
 use crate::services::Taken;
@@ -446,17 +447,45 @@ impl TaskRun {
         Ok(all)
     }
 
+    /// Looks up what names changed data and texts: what tests alone name, they compare with. What turned a check green without a change of code
+    /// is what asks, unless something says that it is asked.
+    async fn look_up(
+        prepared: &Prepared,
+        confirmed: &Confirmed<'_>,
+        scripts: &Scripts,
+        held: &mut Held,
+    ) -> Result<(), TaskRunError> {
+        /// Of so many files at most.
+        const NAMES: usize = 32;
+        let Confirmed { change, checks, judgement, .. } = *confirmed;
+        let (workspace, base) = (&prepared.workspace, prepared.workspace.base());
+        let is_code = |file: &String| toolchain::is_code(file) && !toolchain::is_test(file);
+        let is_by_data = judgement.proof == Some(Proof::TurnedGreen) && !change.files.iter().any(is_code);
+        let commands = checks.iter().map(|check| check.spec.run.to_string()).collect::<Vec<_>>().join("\n");
+        let is_asked = |name: &str| commands.contains(name) || scripts.run.contains(name);
+        for file in change.existed.iter().filter(|file| !toolchain::is_code(file)).take(NAMES) {
+            let mut names = file.rsplit('/');
+            let name = names.next().unwrap_or(file);
+            let mut found = workspace.files_with(&base, name).await?;
+            held.named_in(file, &found);
+            if is_by_data && !is_asked(name) {
+                // Code that makes the names of its files has their directory's.
+                if let Some(dir) = names.next() {
+                    found.extend(workspace.files_with(&base, dir).await?);
+                }
+                held.unless_named_in(file, &found);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes a change apart.
-    ///
-    /// Of data and of texts it is looked up what names them: what tests alone do, they compare with.
     async fn parts_of(
         &self,
         prepared: &Prepared,
         confirmed: &Confirmed<'_>,
         diff: &Diff,
     ) -> Result<Parts, TaskRunError> {
-        /// Of so many files at most.
-        const NAMES: usize = 32;
         let Confirmed { change, checks, .. } = *confirmed;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
         let scripts = Self::scripts(prepared, checks).await?;
@@ -465,10 +494,7 @@ impl TaskRun {
         for file in &change.files {
             held.look_at(file, [workspace.text(&base, file).await?, workspace.text(&change.tree, file).await?]);
         }
-        for file in change.existed.iter().filter(|file| !toolchain::is_code(file)).take(NAMES) {
-            let name = file.rsplit('/').next().unwrap_or(file);
-            held.named_in(file, &workspace.files_with(&base, name).await?);
-        }
+        Self::look_up(prepared, confirmed, &scripts, &mut held).await?;
         let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), (diff, held));
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
         if !inline.inline.is_empty() && workspace.blend(&change.tree, &workspace.base(), &inline).await? != change.tree
@@ -494,14 +520,14 @@ impl Runs<'_> {
         }
         if !c.has_red(&turned) {
             let others = names(&c.red.iter().map(|check| check.spec.name.clone()).collect::<Vec<_>>());
-            return Ok(self.proven(Proof::TestsAdapted, &format!("with the tests as they were, {others} redder")));
+            let what = c.failing_words().unwrap_or_else(|| format!("{others} red"));
+            return Ok(self.proven(Proof::TestsAdapted, &format!("with the tests as they were, {what}")));
         }
         if parts.has_settings() {
             // What may decide how tests run may as well be what the code needs: which of the two, a person must see.
             let kept = self.without(&parts.only_tests()).await?;
             if !kept.is_red {
-                let settings = parts.settings.join(", ");
-                return Ok(self.proven(Proof::TestsAdapted, &format!("{named} so only with {settings} as changed")));
+                return Ok(self.by_settings(&named, parts));
             }
         }
         let t = self.with_only(&parts.only_tests()).await?;
@@ -561,8 +587,11 @@ impl Runs<'_> {
         // Where there were no tests, their want is what is red without the new ones.
         let is_only_missing = !parts.old_tests && !parts.has_settings() && !c.fails_anywhere();
         if c.is_red && !is_only_missing {
-            let what = "without what was changed of tests and of what decides how they run, it is red";
-            return Ok(self.proven(Proof::TestsAdapted, what));
+            let others = || names(&c.red.iter().map(|check| check.spec.name.clone()).collect::<Vec<_>>());
+            let what = c.failing_words().unwrap_or_else(|| format!("{} red", others()));
+            let changed = parts.tests.iter().chain(&parts.settings).chain(&parts.inline).cloned().collect::<Vec<_>>();
+            let what = format!("with {} as it was, {what}", changed.join(", "));
+            return Ok(self.proven(Proof::TestsAdapted, &what));
         }
         if !parts.has_tests() {
             return Ok(self.confirmed.judgement.clone());
@@ -648,6 +677,25 @@ impl Runs<'_> {
     fn unverifiable(&self, because: &str) -> Judgement {
         let (verdict, because) = (Verdict::Unverifiable, because.to_owned());
         Judgement { verdict, proof: None, because, ..self.confirmed.judgement.clone() }
+    }
+
+    /// What may decide how tests run, or what they compare with, is what turned it green.
+    fn by_settings(&self, named: &str, parts: &Parts) -> Judgement {
+        let settings = parts.settings.join(", ");
+        let is_alone = parts.code.is_empty() && !parts.prose;
+        // Product code may be called like a test.
+        let is_data = |file: &String| belongs_to_tests(file) && !toolchain::is_code(file);
+        if is_alone && self.confirmed.expects == Expects::Fix && parts.settings.iter().all(is_data) {
+            return self.by_tests_alone(named, parts);
+        }
+        let what = if parts.settings.len() == parts.programs.len() {
+            format!(
+                "{named} green only with {settings} as changed, which it runs: whether that is what is tested, or what tests it, a person must see"
+            )
+        } else {
+            format!("{named} so only with {settings} as changed")
+        };
+        self.proven(Proof::TestsAdapted, &what)
     }
 
     /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests

@@ -55,6 +55,10 @@ impl Mistake {
 /// Those in guards are made last.
 const GUARDS: usize = 1000;
 
+/// In one line, where the first of them breaks something; behind the first ones of all lines.
+const OF_A_LINE: usize = 2;
+const SECOND: usize = 100;
+
 /// How many mistakes are made at most.
 const MUTANTS: u32 = 2;
 
@@ -81,18 +85,20 @@ fn gained(is: &str, removed: &[&str]) -> std::ops::Range<usize> {
     kept.unwrap_or(0..is.len())
 }
 
-/// A mistake in what a line has gained.
-fn mutant(file: &str, is: &str, removed: &[&str]) -> Option<toolchain::Mutant> {
+/// Mistakes in what a line has gained, the surest first.
+fn mutants(file: &str, is: &str, removed: &[&str]) -> Vec<toolchain::Mutant> {
     let gained = gained(is, removed);
     if gained == (0..is.len()) {
-        return toolchain::mutant(file, is);
+        return toolchain::mutants(file, is);
     }
     // What stands before it says how it is to be read; a blank does.
     let part = format!(" {} ", &is[gained.clone()]);
-    let made = toolchain::mutant(file, &part)?;
-    let line = made.line.strip_prefix(' ')?.strip_suffix(' ')?;
-    let line = format!("{}{line}{}", &is[..gained.start], &is[gained.end..]);
-    Some(toolchain::Mutant { line, ..made })
+    let whole = |made: toolchain::Mutant| {
+        let line = made.line.strip_prefix(' ')?.strip_suffix(' ')?;
+        let line = format!("{}{line}{}", &is[..gained.start], &is[gained.end..]);
+        Some(toolchain::Mutant { line, ..made })
+    };
+    toolchain::mutants(file, &part).into_iter().filter_map(whole).collect()
 }
 
 /// Mistakes in the added lines of code, those first that tests notice most surely.
@@ -107,13 +113,15 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
         if !toolchain::is_code(file) || !is_code(file) {
             continue;
         }
-        if let Some(toolchain::Mutant { rank, line, called }) = mutant(file, is, &removed_of(file)) {
-            // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
-            let guards = toolchain::gives_up(file, is)
-                || lines.peek().is_some_and(|(of, next, line)| {
-                    (*of, *next) == (file, number + 1) && toolchain::gives_up(file, line)
-                });
-            let rank = if guards { rank + GUARDS } else { rank };
+        // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
+        let guards = toolchain::gives_up(file, is)
+            || lines
+                .peek()
+                .is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && toolchain::gives_up(file, line));
+        let made = mutants(file, is, &removed_of(file)).into_iter().take(OF_A_LINE).enumerate();
+        for (more, toolchain::Mutant { rank, line, called }) in made {
+            // Each line first.
+            let rank = rank + more * SECOND + if guards { GUARDS } else { 0 };
             let (file, is) = (file.to_owned(), is.to_owned());
             found.push((rank, Mistake { file, number, is, becomes: line, called }));
         }
@@ -238,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_made_in_what_a_line_has_gained() {
-        let made = |was: &[&str], is: &str| mutant("a.py", is, was).map(|mutant| mutant.line);
+        let made = |was: &[&str], is: &str| mutants("a.py", is, was).into_iter().next().map(|mutant| mutant.line);
         let is = "R = {'min': 1, 'max': 9}";
         assert_eq!(made(&["R = {'min': 1}"], is).as_deref(), Some("R = {'min': 1, 'max': 10}"));
         assert_eq!(made(&["x = 1"], is).as_deref(), Some("R = {'min': 2, 'max': 9}"));

@@ -4,6 +4,7 @@ use super::parts::Parts;
 use crate::domain::CheckReport;
 use crate::domain::FailedTest;
 use crate::domain::Ran;
+use crate::orchestrator::judge;
 use crate::toolchain;
 use std::collections::BTreeSet;
 
@@ -49,6 +50,17 @@ impl Outcome {
     /// Whether a test fails in it, and does not only fail to be there.
     pub(super) fn fails_anywhere(&self) -> bool {
         self.red.iter().any(|check| !failing_of(check).is_empty() || asserts_somewhere(check))
+    }
+
+    /// Which tests fail in it: `test `a` fails`. None: nothing names them.
+    pub(super) fn failing_words(&self) -> Option<String> {
+        let failing: Vec<&str> = self.failing().into_iter().collect();
+        let named = judge::listed(&failing);
+        match failing.len() {
+            0 => None,
+            1 => Some(format!("test {named} fails")),
+            _ => Some(format!("tests {named} fail")),
+        }
     }
 
     /// Whether something was kept from writing outside of its room.

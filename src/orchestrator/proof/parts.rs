@@ -83,9 +83,15 @@ impl Held {
 
     /// The files in which the name of one stands, which is no code.
     pub(super) fn named_in(&mut self, file: &str, files: &[String]) {
-        let asks = |file: &String| toolchain::is_test(file) || decides(file);
-        let is_code = |file: &&String| toolchain::is_code(file) && !toolchain::is_of_a_shell(file);
-        if files.iter().any(|file| toolchain::is_code(file) && asks(file)) && files.iter().filter(is_code).all(asks) {
+        if files.iter().any(|file| toolchain::is_code(file) && asks(file)) {
+            self.unless_named_in(file, files);
+        }
+    }
+
+    /// The same of one that tests need not name: what makes the names of its files may do so anywhere.
+    pub(super) fn unless_named_in(&mut self, file: &str, files: &[String]) {
+        let is_product = |file: &String| toolchain::is_code(file) && !toolchain::is_of_a_shell(file) && !asks(file);
+        if !files.iter().any(is_product) {
             self.compared.insert(file.to_owned());
         }
     }
@@ -216,6 +222,10 @@ fn is_in<'f>(frame: Option<&String>, files: &'f [String]) -> Option<(&'f str, Op
         !named.is_empty() && above.is_some_and(|above| above.is_empty() || above.ends_with('/'))
     };
     files.iter().find(is_it).map(|file| (file.as_str(), line))
+}
+
+fn asks(file: &String) -> bool {
+    toolchain::is_test(file) || decides(file)
 }
 
 /// Whether a file decides how tests run, or is read by them.

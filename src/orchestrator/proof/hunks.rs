@@ -117,6 +117,9 @@ impl Runs<'_> {
         let shown = |place: &str| shorten(&one_line(place), 120).into_owned();
         let words = hunks.words(shown);
         let walls = match &self.walls {
+            Walls::Fail(because) if proven.because.contains(because) => {
+                Some("which lines the checks notice was not tried either".to_owned())
+            }
             Walls::Fail(because) => Some(format!("which lines the checks notice was not tried: {because}")),
             Walls::Unknown | Walls::Pass => None,
         };

@@ -565,8 +565,14 @@ impl Runs<'_> {
                 "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
             ))
         } else {
-            self.proven(Proof::NewTest, "its new tests fail without the rest of the change")
+            self.proven(Proof::NewTest, &self.fail_without(&t))
         })
+    }
+
+    /// That new tests fail without the change, and which.
+    fn fail_without(&self, t: &Outcome) -> String {
+        let named = t.named_beyond(&self.prepared.baseline);
+        format!("its new tests fail without the rest of the change{named}")
     }
 
     /// Whether one of these checks says how its tests went.
@@ -606,7 +612,7 @@ impl Runs<'_> {
         }
         let shows = self.shows(&t, parts);
         if shows == Shows::Difference {
-            return Ok(self.proven(Proof::NewTest, "its tests fail without the rest of the change"));
+            return Ok(self.proven(Proof::NewTest, &self.fail_without(&t)));
         }
         self.of_new_code(parts, diff, shows).await
     }

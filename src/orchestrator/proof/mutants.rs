@@ -64,8 +64,8 @@ const MUTANTS: u32 = 2;
 
 /// What is noticed of a mistake.
 enum Noticed {
-    /// A new test fails by what it asserts, and no old one.
-    ByNew,
+    /// A new test fails by what it asserts, and no old one; which, behind a sentence.
+    ByNew(String),
     /// Nothing fails.
     ByNone,
     /// Something breaks, or old tests notice it as well: that says nothing of what the new ones assert.
@@ -173,8 +173,8 @@ impl Runs<'_> {
                 break;
             }
             let killed = match self.notices(parts, &mistake).await? {
-                Ok(Noticed::ByNew) => true,
-                Ok(Noticed::ByNone) => false,
+                Ok(Noticed::ByNew(named)) => Some(named),
+                Ok(Noticed::ByNone) => None,
                 Ok(Noticed::Unclear) => {
                     broke.push(mistake.words());
                     continue;
@@ -184,10 +184,10 @@ impl Runs<'_> {
                     continue;
                 }
             };
-            *(if killed { &mut tried.killed } else { &mut tried.survived }) += 1;
+            *(if killed.is_some() { &mut tried.killed } else { &mut tried.survived }) += 1;
             self.counted.mutants = Some(tried);
-            if killed {
-                let what = format!("its new tests notice a mistake in the new code ({})", mistake.words());
+            if let Some(named) = killed {
+                let what = format!("its new tests{named} notice a mistake in the new code ({})", mistake.words());
                 return Ok(self.proven(Proof::NewTest, &what));
             }
             survived.push(mistake.words());
@@ -236,7 +236,7 @@ impl Runs<'_> {
         let with_old = self.run(&tree, None, (contradiction_alone, baseline), Within::Walls).await?;
         // Where there are no old tests, their want is what is red.
         let is_silent = !with_old.is_red || self.counted.c == Some(Ran::Red) && !with_old.fails_anywhere();
-        Ok(Ok(if is_silent { Noticed::ByNew } else { Noticed::Unclear }))
+        Ok(Ok(if is_silent { Noticed::ByNew(with_new.named_beyond(baseline)) } else { Noticed::Unclear }))
     }
 }
 

@@ -52,6 +52,17 @@ impl Outcome {
         self.red.iter().any(|check| !failing_of(check).is_empty() || asserts_somewhere(check))
     }
 
+    /// The tests that fail in it and do not at the base, behind a sentence: ` (`a`, `b`)`. Empty: nothing names them.
+    pub(super) fn named_beyond(&self, baseline: &[CheckReport]) -> String {
+        let of = |check: &CheckReport| -> Vec<String> {
+            let before: BTreeSet<&str> = check.at_base(baseline).map(failing_of).into_iter().flatten().collect();
+            failing_of(check).into_iter().filter(|test| !before.contains(test)).map(str::to_owned).collect()
+        };
+        let beyond: BTreeSet<String> = self.red.iter().flat_map(of).collect();
+        let named: Vec<&str> = beyond.iter().map(String::as_str).collect();
+        if named.is_empty() { String::new() } else { format!(" ({})", judge::listed(&named)) }
+    }
+
     /// Which tests fail in it: `test `a` fails`. None: nothing names them.
     pub(super) fn failing_words(&self) -> Option<String> {
         let failing: Vec<&str> = self.failing().into_iter().collect();

@@ -557,6 +557,13 @@ fn spend(night: &Night) -> Option<Section> {
         let silent = plural(spend.silent, "agent run");
         section.lead.push(text(format!("{silent} reported nothing, so the sums are lower bounds.")));
     }
+    let cut = night.attempts.iter().filter(|attempt| attempt.fate == Fate::Cut).count();
+    if cut > 0 {
+        let cut = plural(cut, "agent run");
+        section.lead.push(text(format!(
+            "{cut} ended with its run, and said no more what it used, so the sums are lower bounds."
+        )));
+    }
     section.lead.extend(not_held(night).map(|words| ticked(&words)));
     let parts = [("judging", &spend.judging), ("reflections", &spend.reflecting)];
     let parts: Vec<String> =

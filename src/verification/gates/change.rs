@@ -34,7 +34,11 @@ const PROTECTED: &str = "protected_paths";
 
 pub(super) fn change_exists(view: &View<'_>) -> Finding {
     let Some(why) = &view.facts.required.change else {
-        return Finding::not_run(EXISTS, "no change is asked for");
+        let is_known = !view.task().trim().is_empty();
+        return Finding::not_run(
+            EXISTS,
+            if is_known { "no change is asked for" } else { "what was asked is not known" },
+        );
     };
     let missing = |evidence: String| {
         let action = "Make the change that the task asks for; describing it is not enough.";
@@ -58,7 +62,12 @@ pub(super) fn change_exists(view: &View<'_>) -> Finding {
     let since = undone.as_ref().map(|undo| undo.at);
     let later = |change: &&Changed| since.is_none_or(|at| change.at > at);
     if let Some(change) = timeline.changes.iter().rev().filter(later).find(|c| c.sure && !c.undone) {
-        return Finding::passed(EXISTS, format!("{} was changed", change.what));
+        let named = match change.files.as_slice() {
+            [] => format!("{} has changed files", change.what),
+            [file] => format!("{} was changed", quote_name(file)),
+            files => format!("{} were changed", quote_names(files.iter().take(5).map(String::as_str))),
+        };
+        return Finding::passed(EXISTS, named);
     }
     if timeline.is_empty() {
         return Finding::not_run(EXISTS, "no tool call is recorded");
@@ -324,7 +333,7 @@ mod tests {
     #[test]
     fn a_change_is_there_where_one_was_asked_for() {
         coding().edit("a.rs").passes(EXISTS, "a.rs");
-        coding().ran("sed -i s/a/b/ a.rs", 0, "").passes(EXISTS, "sed -i");
+        coding().ran("sed -i s/a/b/ a.rs", 0, "").passes(EXISTS, "`a.rs` was changed");
         coding().observed(&["a.rs"], "").passes(EXISTS, "a.rs");
         coding().observed(&[], "").edit("a.rs").fails(EXISTS, "no file differs");
         coding().ran("cargo test", 0, "").ran("cat a.rs | head", 0, "").fails(EXISTS, "none of the 2 recorded");

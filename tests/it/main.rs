@@ -14,6 +14,7 @@ mod cli;
 mod docs;
 mod eval;
 mod flow;
+mod golden;
 mod guarded;
 mod halted;
 mod healer;

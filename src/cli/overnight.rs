@@ -68,6 +68,10 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
         Some(_) => project::guarded_again(dir, overrides(&asked_for.options))?,
         None => (layers, settings, trust),
     };
+    let trust = match &unfinished {
+        Some(unfinished) => trust.going_on_with(&unfinished.run),
+        None => trust,
+    };
     run::check_agent(asked_for.agent.as_deref(), &*settings)?;
     if let Some(unfinished) = &unfinished {
         asked_for.say(unfinished, until.given, args.resume);

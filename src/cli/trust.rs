@@ -114,7 +114,12 @@ impl<'a> Compared<'a> {
 
     fn question(&self, trust: &Trust) -> String {
         let dir = project::printable(&trust.dir().display().to_string());
-        format!("{dir} is not trusted with all that it names:\n{}", self.lines(false).join("\n"))
+        let what = if self.missing().iter().all(|item| item.kind == TrustKind::Home) {
+            format!("{dir} is trusted, but not what runs have left in your home directory")
+        } else {
+            format!("{dir} is not trusted with all that it names")
+        };
+        format!("{what}:\n{}", self.lines(false).join("\n"))
     }
 
     fn print(&self, trust: &Trust, given: bool) {
@@ -191,6 +196,12 @@ pub(super) async fn ensure(
             errln!("trusted in {dir}: {}; `reflexion trust --show` lists it", plural(new, "new thing"));
         } else if !is_told_to(trust, &compared).await? && !untrusted.settings.is_empty() {
             return Err(refused(trust, &compared).into());
+        }
+    }
+    if trust.is_for_this_call() {
+        for item in trust.left_in_home().map_err(no_trust(trust))? {
+            let line = project::printable(&format!("{} {}", item.place, does(&item)));
+            errln!("warning: {line}; REFLEXION_TRUST=1 trusts that for this call");
         }
     }
     trust.begin_with(tasks);

@@ -89,6 +89,8 @@ pub enum TrustKind {
     Tasks,
     /// Permits the agent of one task what counts against it otherwise.
     Allow,
+    /// A file that tools read, and that was changed while a run worked.
+    Home,
 }
 
 impl fmt::Display for TrustKind {
@@ -104,6 +106,7 @@ impl fmt::Display for TrustKind {
             Self::Redaction => "finds secrets by",
             Self::Tasks => "writes tasks to",
             Self::Allow => "lets its agent",
+            Self::Home => "was",
         })
     }
 }
@@ -173,6 +176,7 @@ impl TrustItem {
             TrustKind::Tasks => "tasks",
             // What one task may do, another may not.
             TrustKind::Allow => &format!("allow {}", self.place),
+            TrustKind::Home => &format!("home {}", self.place),
         };
         let rights = match rights {
             Rights::Held => " held",

@@ -4,6 +4,7 @@
 
 use crate::config::ConfigError;
 use crate::config::Effective;
+use crate::domain::RunId;
 use crate::domain::Task;
 use crate::domain::TaskId;
 use crate::domain::TaskList;
@@ -11,6 +12,9 @@ use crate::domain::TaskMark;
 use crate::domain::TrustItem;
 use crate::domain::TrustKind;
 use crate::domain::policy;
+use crate::host::HomePlaces;
+use crate::host::HomeRuns;
+use crate::host::LeftInHome;
 use crate::host::SystemClock;
 use crate::host::git_programs;
 use crate::host::left_by_runs;
@@ -39,6 +43,10 @@ pub struct Trust {
     all: bool,
     /// What that was, once something began.
     there: Arc<OnceLock<BTreeSet<String>>>,
+    /// The run that is gone on with.
+    going_on: Option<RunId>,
+    /// What runs have left in the home directory, once that was looked at: what is shown is what is accepted.
+    left: Arc<OnceLock<Vec<LeftInHome>>>,
 }
 
 /// What is not trusted.
@@ -58,7 +66,21 @@ impl Trust {
     pub fn of(effective: &Effective) -> Result<Self, ConfigError> {
         let project = effective.settings()?.project;
         let file = TrustFile::open(project.user_state(), &project.root);
-        Ok(Self { effective: effective.clone(), project, file, all: effective.is_trusted, there: Arc::default() })
+        Ok(Self {
+            effective: effective.clone(),
+            project,
+            file,
+            all: effective.is_trusted,
+            there: Arc::default(),
+            going_on: None,
+            left: Arc::default(),
+        })
+    }
+
+    /// The same for a run that goes on: what was changed in the home directory while it worked, it knows itself.
+    #[must_use]
+    pub fn going_on_with(self, run: &RunId) -> Self {
+        Self { going_on: Some(run.clone()), left: Arc::default(), ..self }
     }
 
     /// Where it is kept.
@@ -81,7 +103,41 @@ impl Trust {
     /// If that cannot be looked at.
     pub fn named(&self, tasks: &[Task]) -> io::Result<Vec<TrustItem>> {
         let of_tasks = tasks.iter().flat_map(|task| self.effective.trust_items_of(task));
-        Ok(self.effective.trust_items().into_iter().chain(self.beside()?).chain(of_tasks).collect())
+        let of_project = self.effective.trust_items().into_iter().chain(self.beside()?);
+        Ok(of_project.chain(self.left_in_home()?).chain(of_tasks).collect())
+    }
+
+    /// What runs of this user have changed in the home directory, of whatever project, and what is so still.
+    ///
+    /// # Errors
+    /// If that cannot be looked at.
+    pub fn left_in_home(&self) -> io::Result<Vec<TrustItem>> {
+        Ok(self.left()?.iter().map(|left| left.item.clone()).collect())
+    }
+
+    /// Whether the caller trusts all that is there, for one call.
+    #[must_use]
+    pub fn is_for_this_call(&self) -> bool {
+        self.all
+    }
+
+    fn left(&self) -> io::Result<&[LeftInHome]> {
+        if let Some(left) = self.left.get() {
+            return Ok(left);
+        }
+        let left = HomeRuns::of(&self.project).left(&HomePlaces::of(&self.project), self.going_on.as_ref())?;
+        Ok(self.left.get_or_init(|| left))
+    }
+
+    /// Those of these that are kept in the trust file. The others are accepted where they are noted.
+    fn accept(&self, items: &[TrustItem]) -> io::Result<Vec<TrustItem>> {
+        let (of_home, others): (Vec<TrustItem>, Vec<TrustItem>) =
+            items.iter().cloned().partition(|item| item.kind == TrustKind::Home);
+        if !of_home.is_empty() {
+            let accepted = self.left()?.iter().filter(|left| of_home.contains(&left.item));
+            HomeRuns::of(&self.project).accept(accepted)?;
+        }
+        Ok(others)
     }
 
     /// What acts in a run although no file of the project says so: git's configuration of the checkout, and what is in `.reflection/`.
@@ -98,7 +154,7 @@ impl Trust {
             return Ok(Untrusted::default());
         }
         let trusted = self.file.read()?;
-        let named = self.effective.trust_items().into_iter().chain(self.beside()?);
+        let named = self.effective.trust_items().into_iter().chain(self.beside()?).chain(self.left_in_home()?);
         let settings = named.filter(|item| !trusted.has(item)).collect();
         Ok(Untrusted { settings, tasks: self.untrusted_tasks(tasks)? })
     }
@@ -159,7 +215,7 @@ impl Trust {
     /// # Errors
     /// If it cannot be written down.
     pub async fn give(&self, items: &[TrustItem]) -> io::Result<()> {
-        self.file.replace(items, SystemClock::new().now()).await
+        self.file.replace(&self.accept(items)?, SystemClock::new().now()).await
     }
 
     /// Trusts these too, because a person has just written them.
@@ -167,7 +223,7 @@ impl Trust {
     /// # Errors
     /// If it cannot be written down.
     pub async fn add(&self, items: &[TrustItem]) -> io::Result<()> {
-        self.file.add(items, SystemClock::new().now()).await
+        self.file.add(&self.accept(items)?, SystemClock::new().now()).await
     }
 
     /// Before a run in a project that is trusted: what it leaves in `.reflection/` is the person's own.

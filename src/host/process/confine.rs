@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn what_steers_tools_is_given_to_nobody() {
         let given: Vec<&&str> = CACHES.iter().chain(&OF_AGENTS).chain(&FETCHED).collect();
-        for steers in crate::host::home_files::below_home() {
+        for steers in crate::host::home::below_home() {
             let is_in = |place: &&&&str| steers.starts_with(place) || Path::new(place).starts_with(&steers);
             assert_eq!(given.iter().find(is_in), None, "{}", steers.display());
         }

@@ -6,6 +6,7 @@ use super::carry::chosen;
 use super::copies;
 use super::copies::left_behind;
 use super::gitmodules::Gitmodules;
+use super::home::Home;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::CACHES;
@@ -14,7 +15,6 @@ use super::layout::WORKTREES;
 use super::layout::blocking;
 use super::layout::io_error;
 use super::partial;
-use super::pushes;
 use super::pushes::Remotes;
 use super::recorder::Modes;
 use super::recorder::Recorder;
@@ -30,7 +30,6 @@ use super::submodules::FETCHED;
 use crate::domain::RunId;
 use crate::domain::policy;
 use crate::files::Root;
-use crate::host::HomeFiles;
 use crate::host::git;
 use crate::host::process::end_left_behind;
 use crate::host::process::git_dir_of;
@@ -46,7 +45,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::time::Instant;
 use std::time::SystemTime;
 use tokio::sync::Mutex;
 
@@ -67,10 +65,10 @@ pub(super) struct Begun {
     pub(super) began: SystemTime,
     /// Where its user pushes to.
     pub(super) remotes: Remotes,
-    /// The files of the home directory that steer tools, as they were when somebody's work ended last.
-    pub(super) home_seen: std::sync::Mutex<Option<(Instant, HomeFiles)>>,
-    /// The same as when the run began, in whatever process, as [`RunBase::home`].
-    pub(super) home: Vec<String>,
+    /// The files of the home directory that steer tools.
+    pub(super) home: Home,
+    /// The tree of the commit that tasks start from.
+    pub(super) tree: String,
     /// What a person was told already; attempts of the same time see the same.
     pub(super) told: std::sync::Mutex<BTreeSet<String>>,
     /// The commit that tasks start from.
@@ -138,10 +136,9 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     if let Some(head) = &head {
         missing.push(head_moved(&repository, &commit, head).await?);
     }
-    let home = match resumed.as_ref().and_then(|resumed| resumed.home.clone()) {
-        Some(home) => home,
-        None => pushes::home_files().await?.lines(run.as_str()),
-    };
+    let lines = resumed.as_ref().and_then(|resumed| resumed.home.clone());
+    let home = Home::begin(&shared.params.project, &run, lines).await?;
+    missing.extend(home.not_looked_at());
     let tip = integration::tip(&repository, &run, resumed.as_ref(), &commit).await?;
     let base = RunBase {
         commit: commit.clone(),
@@ -153,8 +150,9 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         missing,
         head,
         cleaned,
-        home: home.clone(),
+        home: home.lines(),
     };
+    let tree = repository.resolve(&format!("{commit}^{{tree}}")).await?.unwrap_or_default();
     let remotes = Remotes::read(&repository).await?;
     let gitmodules = Gitmodules::of_tree(&repository.own(), &commit).await?;
     let modes = narrow_modes(&repository, &commit).await?;
@@ -165,8 +163,8 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         modes: Arc::new(modes),
         answers: Answers::default(),
         agents_git,
-        home_seen: std::sync::Mutex::default(),
         home,
+        tree,
         told: std::sync::Mutex::default(),
         run,
         repository,

@@ -8,7 +8,6 @@ use super::layout::EACH_RUN;
 use super::layout::Layout;
 use super::layout::blocking;
 use super::open;
-use super::pushes;
 use super::slots::Slots;
 use super::space;
 use super::workspace::HostWorkspace;
@@ -106,7 +105,7 @@ impl Workspaces for HostWorkspaces {
 
     async fn steered(&self) -> Result<Vec<String>, WorkspaceError> {
         let Some(begun) = self.begun() else { return Ok(Vec::new()) };
-        Ok(pushes::home_files().await?.changed_since_lines(&begun.home, begun.run.as_str()))
+        begun.home.steered().await
     }
 
     async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError> {
@@ -134,6 +133,8 @@ impl Workspaces for HostWorkspaces {
             }
         }
         self.leave(&begun.run);
+        // Behind that: what lies beside the rooms of a run goes with them.
+        begun.home.finish().await?;
         begin::unpin(&self.shared.layout, &begun.repository, &begun.run).await?;
         integration::finish(&begun).await
     }

@@ -172,7 +172,7 @@ pub(in crate::host) const WORKTREES: &str = "worktrees";
 
 /// In the place of a run's name where clean rooms are: a room has the same path in each run, because build caches that are kept
 /// have it in them.
-pub(super) const EACH_RUN: &str = "run";
+pub(in crate::host) const EACH_RUN: &str = "run";
 
 /// The directory of a slot, where those of its kind are, and what we keep about it; no slot's name begins with a dot.
 pub(super) fn places_of(run: &str, slot: &str) -> (PathBuf, PathBuf) {

@@ -10,7 +10,7 @@
 //! were ([`kept`]), with the same [`ages`],
 //! and nothing that was [`built`] speaks for other files. [`mend`] repairs what is broken.
 //!
-//! Pushes are refused or at least noticed ([`pushes`]). A [`sandbox`] is tried before a run begins. Confirmed work becomes a
+//! Pushes are refused or at least noticed ([`pushes`]), and so is what steers tools from the [`home`] directory. A [`sandbox`] is tried before a run begins. Confirmed work becomes a
 //! branch or a patch; a night puts it on one branch ([`integration`]; [`refs`] says where they stand, [`placed`] where the runtime has put them), and [`apply`] brings it
 //! into the user's files. What a killed run left where agents were [`asked`] is removed. [`layout`] says where everything lies, [`space`] whether there is room on the disk.
 
@@ -27,6 +27,7 @@ mod carried;
 mod carry;
 mod copies;
 mod gitmodules;
+mod home;
 mod host_workspaces;
 mod integration;
 mod kept;
@@ -55,6 +56,7 @@ mod sweep;
 mod whole_paths;
 mod workspace;
 
+pub(super) use layout::EACH_RUN;
 pub(super) use layout::WORKTREES;
 pub(super) use layout::cache_of;
 pub(super) use layout::make_state_dir;

@@ -10,20 +10,17 @@
 
 use super::agents_git::DIR;
 use super::begin::Begun;
-use super::layout::blocking;
+use super::home;
+use super::home::Whose;
 use super::repository::Repository;
-use super::slot::AT_ONCE;
 use crate::files::Kind;
 use crate::files::Root;
-use crate::host::HomeFiles;
 use crate::services::OutsideChanges;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
-use std::sync::PoisonError;
-use std::time::Instant;
 
 /// Its name is what whoever pushes gets to read.
 const REFUSED: &str = "reflexion-does-not-push://";
@@ -140,17 +137,13 @@ pub(super) struct Watched {
     /// The user's own branches and tags.
     own: Tips,
     /// What in the home directory steers tools.
-    home: HomeFiles,
+    home: home::Watch,
 }
 
 impl Watched {
-    pub(super) async fn now(begun: &Begun) -> Result<Self, WorkspaceError> {
+    pub(super) async fn now(begun: &Begun, whose: Whose) -> Result<Self, WorkspaceError> {
         let (remotes, own) = (begun.remotes.tips(&begun.repository).await?, own_tips(&begun.repository).await?);
-        let known = begun.home_seen.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let home = match known {
-            Some((at, home)) if at.elapsed() < AT_ONCE => home,
-            _ => home_files().await?,
-        };
+        let home = begun.home.watch(whose).await?;
         Ok(Self { remotes, own, home })
     }
 
@@ -164,11 +157,9 @@ impl Watched {
             said.noticed.push(format!("{what} while an agent worked: by it, by you, or by somebody else"));
         }
         said.noticed.extend(moved_there(files));
-        let home = home_files().await?;
-        let changed = home.changed_since(&self.home);
-        *begun.home_seen.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), home));
-        for what in changed {
-            let what = format!("{what} while an agent or a check worked; it steers tools for everything you do");
+        let changed = begun.home.end(self.home).await?;
+        said.noticed.extend(changed.notices());
+        for what in changed.offences() {
             said.for_person.push(what.clone());
             said.by_agent.push(what);
         }
@@ -225,11 +216,6 @@ fn moved_there(files: &Root) -> Vec<String> {
         return Vec::new();
     }
     vec![format!("it moved or made {} in the repository of its workspace, which reaches nobody else", names.join(", "))]
-}
-
-/// What of the home directory steers tools now.
-pub(super) async fn home_files() -> Result<HomeFiles, WorkspaceError> {
-    blocking(|| Ok(HomeFiles::now(&std::env::home_dir().unwrap_or_default()))).await
 }
 
 /// What the workspace's own git has written down of pushes. An agent may have removed that; an honest one has not.

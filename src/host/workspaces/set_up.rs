@@ -12,6 +12,7 @@ use crate::services::Workspace;
 use crate::services::WorkspaceError;
 use crate::toolchain;
 use std::path::Path;
+use std::sync::PoisonError;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +62,16 @@ impl HostWorkspace {
         let failed = |how: String, output: String| WorkspaceError::Setup { command: setup.to_string(), how, output };
         slot.forget_seen();
         slot.use_cache();
-        let output = match params.runner.run(command).await {
+        let begun = &self.parts.begun;
+        let watch = begun.home.watch(self.parts.whose(&slot.known.loaded)).await?;
+        let ran = params.runner.run(command).await;
+        let changed = begun.home.end(watch).await?;
+        {
+            let mut by_set_up = self.by_set_up.lock().unwrap_or_else(PoisonError::into_inner);
+            by_set_up.by_agent.extend(changed.offences());
+            by_set_up.noticed.extend(changed.notices());
+        }
+        let output = match ran {
             Ok(output) => output,
             Err(error) => return Err(failed("it did not start".into(), error.to_string())),
         };

@@ -7,6 +7,7 @@ use super::apply::diff;
 use super::apply::patch;
 use super::begin::Begun;
 use super::built::CACHE;
+use super::home::Whose;
 use super::host_workspaces::Shared;
 use super::integration;
 use super::layout::Layout;
@@ -61,6 +62,8 @@ pub(super) struct HostWorkspace {
     room: OnceCell<Arc<HostWorkspace>>,
     /// When the task's work in it began.
     pub(super) opened: SystemTime,
+    /// What `setup` has changed in the home directory since somebody worked here.
+    pub(super) by_set_up: std::sync::Mutex<OutsideChanges>,
 }
 
 /// What a workspace is made of.
@@ -116,6 +119,11 @@ impl Parts {
         let (shared, begun) = (&*self.shared, &*self.begun);
         let head_tree = if head == self.base { &self.tree } else { tree };
         Target { shared, begun, tree, head, head_tree }
+    }
+
+    /// Whose a tree is that lies here: where an agent works, all is that agent's.
+    pub(super) fn whose(&self, tree: &str) -> Whose {
+        if self.role == Role::Room && tree == self.begun.tree { Whose::Base } else { Whose::Work }
     }
 
     /// The commit that git shows: an agent sees its work as a change of the base; for a check the work is a commit, as it is for
@@ -188,7 +196,13 @@ impl HostWorkspace {
             until: CancellationToken::new(),
             to_say,
         };
-        Self { state: Mutex::new(state), room: OnceCell::new(), opened: SystemTime::now(), parts }
+        Self {
+            state: Mutex::new(state),
+            room: OnceCell::new(),
+            opened: SystemTime::now(),
+            by_set_up: std::sync::Mutex::default(),
+            parts,
+        }
     }
 
     /// From now on, work is shown with this subject.
@@ -468,7 +482,8 @@ impl Workspace for HostWorkspace {
             }
         }
         state.slot()?.begin_work();
-        state.watched = Some(pushes::Watched::now(&self.parts.begun).await?);
+        let whose = self.parts.whose(&state.slot()?.known.loaded);
+        state.watched = Some(pushes::Watched::now(&self.parts.begun, whose).await?);
         Ok(())
     }
 
@@ -478,6 +493,10 @@ impl Workspace for HostWorkspace {
         let files = state.slot()?.recorder.files.clone();
         let mut said = watched.differs(&self.parts.begun, &files).await?;
         said.for_person.append(&mut state.changed_meanwhile);
+        let by_set_up = std::mem::take(&mut *self.by_set_up.lock().unwrap_or_else(PoisonError::into_inner));
+        said.for_person.extend(by_set_up.by_agent.iter().cloned());
+        said.by_agent.extend(by_set_up.by_agent);
+        said.noticed.extend(by_set_up.noticed);
         let mut told = self.parts.begun.told.lock().unwrap_or_else(PoisonError::into_inner);
         said.for_person.retain(|what| told.insert(what.clone()));
         said.noticed.retain(|what| told.insert(what.clone()));

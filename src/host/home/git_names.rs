@@ -2,9 +2,8 @@
 //!
 //! Read without git, whose answer depends on where it is asked: what is included under a condition counts, whether it holds or not.
 
+use super::peek::first_bytes;
 use std::collections::BTreeSet;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -16,8 +15,30 @@ const MOST_FILES: usize = 64;
 const MOST_ENTRIES: usize = 256;
 
 /// Keys of command lines.
-const COMMANDS: [&str; 9] =
-    ["clean", "smudge", "process", "textconv", "driver", "command", "program", "sshcommand", "fsmonitor"];
+const COMMANDS: [&str; 20] = [
+    "askpass",
+    "clean",
+    "cmd",
+    "command",
+    "defaultkeycommand",
+    "diff",
+    "driver",
+    "editor",
+    "external",
+    "fsmonitor",
+    "helper",
+    "packobjectshook",
+    "pager",
+    "process",
+    "program",
+    "receivepack",
+    "smudge",
+    "sshcommand",
+    "textconv",
+    "uploadpack",
+];
+/// What stands around the words of a command line.
+const AROUND: &[char] = &['"', '\'', ';', '|', '&', '(', ')', '=', '<', '>', '`'];
 
 /// What these files name, and what those name that they include.
 pub(super) fn of(settings: impl Iterator<Item = PathBuf>, home: &Path) -> BTreeSet<PathBuf> {
@@ -27,16 +48,20 @@ pub(super) fn of(settings: impl Iterator<Item = PathBuf>, home: &Path) -> BTreeS
         if read.len() >= MOST_FILES || !read.insert(file.clone()) {
             continue;
         }
-        let text = text_of(&file).unwrap_or_default();
+        let text = first_bytes(&file, MOST_BYTES).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
         for (section, key, value) in values(&text) {
-            // Of a command line, the program; one without a place is found in PATH.
-            let program = value.split_whitespace().next().filter(|program| program.starts_with(['/', '~']));
+            let is_alias = section == "alias" && value.starts_with('!');
+            if is_alias || COMMANDS.contains(&key.as_str()) {
+                named.extend(words(&value, home));
+                continue;
+            }
             let value = match (section.as_str(), key.as_str()) {
                 ("include" | "includeif", "path") | ("core", "excludesfile" | "attributesfile" | "hookspath") => {
                     Some(value.as_str())
                 }
                 ("init", "templatedir") => Some(value.as_str()),
-                (_, key) => program.filter(|_| COMMANDS.contains(&key)),
+                _ => None,
             };
             let Some(path) = value.and_then(|value| path(value, &file, home)) else { continue };
             match key.as_str() {
@@ -50,17 +75,15 @@ pub(super) fn of(settings: impl Iterator<Item = PathBuf>, home: &Path) -> BTreeS
     named
 }
 
-/// Blocks neither on a pipe nor on a device.
-fn text_of(file: &Path) -> Option<String> {
-    let without_waiting = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    let flags = i32::try_from(without_waiting.bits()).ok()?;
-    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
+/// The paths that stand in a command line; a word without a place is found in PATH.
+fn words(line: &str, home: &Path) -> Vec<PathBuf> {
+    let words = line.split(|c: char| c.is_whitespace() || AROUND.contains(&c));
+    let whole = words.map(|word| word.trim_start_matches('!')).filter_map(|word| {
+        let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| word.strip_prefix(start));
+        below.map(|below| home.join(below)).or_else(|| word.starts_with('/').then(|| PathBuf::from(word)))
+    });
+    // A directory is an argument, and no program.
+    whole.filter(|path| !path.is_dir()).collect()
 }
 
 /// Section, key and value, the first two in lower case and without a subsection.
@@ -75,14 +98,27 @@ fn values(text: &str) -> Vec<(String, String, String)> {
             line = rest.trim();
         }
         let Some((key, value)) = line.split_once('=').filter(|_| !line.starts_with(['#', ';'])) else { continue };
-        let value = value.trim();
-        let value = match value.strip_prefix('"').and_then(|value| value.split_once('"')) {
-            Some((value, _)) => value,
-            None => value.split([';', '#']).next().unwrap_or_default().trim_end(),
-        };
-        found.push((section.clone(), key.trim().to_ascii_lowercase(), value.to_owned()));
+        found.push((section.clone(), key.trim().to_ascii_lowercase(), unquoted(value.trim())));
     }
     found
+}
+
+/// A value as git reads it: what stands in quotes holds `;` and `#`, which begin a comment elsewhere.
+fn unquoted(value: &str) -> String {
+    let (mut read, mut is_quoted, mut is_escaped) = (String::new(), false, false);
+    for c in value.chars() {
+        match c {
+            _ if is_escaped => {
+                read.push(c);
+                is_escaped = false;
+            }
+            '\\' => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            ';' | '#' if !is_quoted => break,
+            c => read.push(c),
+        }
+    }
+    read.trim_end().to_owned()
 }
 
 /// The path that a value is; a relative one is beside the settings.
@@ -123,12 +159,29 @@ mod tests {
         );
         write(
             "work.inc",
-            "[core]\nattributesfile = /etc/attributes\n[filter \"x\"]\n\tprocess = ~/bin/filter --all\n[include]\npath=.gitconfig\n",
+            "[core]\nattributesfile = /etc/attributes\n[filter \"x\"]\n\tprocess = ~/bin/filter --all\n[include]\npath=.gitconfig\n[include]\npath=filters.inc\n",
         );
         write("hooks/pre-commit", "");
+        write(
+            "filters.inc",
+            "[filter \"y\"]\n clean = \"python3 '~/dot/clean.py' %f\"\n[alias]\n unit = \"!f() { $HOME/dot/unit \\\"$@\\\"; }; f\"\n st = status\n\
+             [diff]\n external = ~/dot/diff\n[credential]\n helper = !~/dot/cred get # mine\n",
+        );
         let found = of([home.join(".gitconfig")].into_iter(), home);
-        let expected = ["my ignores", "hooks", "hooks/pre-commit", "work.inc", "bin/filter", ".gitconfig"]
-            .map(|file| home.join(file));
+        let expected = [
+            "my ignores",
+            "hooks",
+            "hooks/pre-commit",
+            "work.inc",
+            "bin/filter",
+            ".gitconfig",
+            "filters.inc",
+            "dot/clean.py",
+            "dot/unit",
+            "dot/diff",
+            "dot/cred",
+        ]
+        .map(|file| home.join(file));
         assert_eq!(found, expected.into_iter().chain(["/etc/attributes".into()]).collect());
     }
 }

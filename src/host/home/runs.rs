@@ -1,0 +1,354 @@
+//! What runs have left in the home directory: one file for each run, below the user's state, so that every project's next run knows.
+//!
+//! It is written when a run begins, with what there is, and replaced when the run ends by what is another one since, or removed. Of a run that was
+//! killed, whatever differs from its beginning counts. A person who trusts a change accepts it; a file that is as it was before, or is another one
+//! than the run left, is nobody's question any more.
+
+use super::Found;
+use super::HomeChange;
+use super::HomeFiles;
+use super::HomePlaces;
+use super::change;
+use super::change::How;
+use super::name;
+use super::short;
+use super::trees::Stamp;
+use crate::domain::RunId;
+use crate::domain::TrustItem;
+use crate::domain::TrustKind;
+use crate::domain::policy;
+use crate::files::Kind;
+use crate::files::Place;
+use crate::host::lock::lock_holder;
+use crate::host::process::project_key;
+use serde::Deserialize;
+use serde::Serialize;
+use sha2::Digest;
+use sha2::Sha256;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
+
+const VERSION: u32 = 1;
+
+/// What runs of one user leave in the home directory.
+#[derive(Debug, Clone)]
+pub struct HomeRuns {
+    /// `$XDG_STATE_HOME/reflexion/home`.
+    dir: Place,
+    project: PathBuf,
+}
+
+/// One run's file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Kept {
+    v: u32,
+    run: String,
+    /// The project.
+    dir: PathText,
+    home: PathText,
+    /// When it began, in seconds since 1970.
+    began: u64,
+    /// [`HomeFiles::lines`] of its beginning, with the run as salt.
+    files: Vec<String>,
+    /// What its set-up and checks change at the base.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    own: BTreeSet<PathText>,
+    /// What a person has accepted since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    accepted: Vec<Left>,
+    /// What is another one since, once the run has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    left: Option<Vec<Left>>,
+}
+
+/// A file as a run left it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Left {
+    path: PathText,
+    how: How,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tree: Option<PathText>,
+    /// What it is; none: it is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    now: Option<String>,
+}
+
+/// A path, which may be no text.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+enum PathText {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<&Path> for PathText {
+    fn from(path: &Path) -> Self {
+        path.to_str()
+            .map_or_else(|| Self::Bytes(path.as_os_str().as_bytes().to_owned()), |text| Self::Text(text.to_owned()))
+    }
+}
+
+impl PathText {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Text(text) => PathBuf::from(text),
+            Self::Bytes(bytes) => PathBuf::from(OsString::from_vec(bytes.clone())),
+        }
+    }
+}
+
+impl Left {
+    fn of(change: &HomeChange, salt: &str) -> Self {
+        let now = digest_at(&change.path, change.tree.is_some(), salt);
+        Self {
+            path: PathText::from(&*change.path),
+            how: change.how,
+            tree: change.tree.as_deref().map(PathText::from),
+            now: now.filter(|_| change.how != How::Unnamed),
+        }
+    }
+
+    /// Whether it is there as the run left it. What nobody can name is there until a person accepts it.
+    fn is_still_so(&self, salt: &str) -> bool {
+        self.how == How::Unnamed || digest_at(&self.path.path(), self.tree.is_some(), salt) == self.now
+    }
+
+    fn change(&self) -> HomeChange {
+        HomeChange { path: self.path.path(), how: self.how, tree: self.tree.as_ref().map(PathText::path) }
+    }
+}
+
+/// What is at a path now.
+fn digest_at(path: &Path, in_tree: bool, salt: &str) -> Option<String> {
+    if in_tree {
+        return Stamp::at(path).map(|stamp| short(&Sha256::digest(format!("{salt} {stamp:?}"))));
+    }
+    Found::at(path).map(|found| found.digest(salt))
+}
+
+/// Something that a run left and that a person is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftInHome {
+    /// For the question.
+    pub item: TrustItem,
+    /// The name of the run's file.
+    file: OsString,
+    left: Vec<Left>,
+}
+
+/// The beginning of a run.
+#[derive(Debug, Clone, Default)]
+pub(in crate::host) struct Beginning {
+    /// [`HomeFiles::lines`] of it.
+    pub lines: Vec<String>,
+    /// When that was; none where an older version did not say.
+    pub at: Option<SystemTime>,
+    /// What set-up and checks have changed at the base since, in an earlier process.
+    pub own: BTreeSet<PathBuf>,
+}
+
+impl HomeRuns {
+    /// Those that this user's projects share; nothing is read or made yet.
+    #[must_use]
+    pub fn of(project: &policy::Project) -> Self {
+        Self { dir: Place::new(project.user_state(), "home"), project: project.root.clone() }
+    }
+
+    fn file(&self, run: &RunId) -> OsString {
+        let key = project_key(&self.project.join(".reflection")).unwrap_or_default();
+        OsString::from(format!("{key}.{run}.json"))
+    }
+
+    /// Notes what is there when a run begins. What an earlier process of it had noted stays, but for where it ended.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub(in crate::host) fn begin(
+        &self,
+        run: &RunId,
+        places: &HomePlaces,
+        beginning: Beginning,
+    ) -> io::Result<Beginning> {
+        let file = self.file(run);
+        self.forget_settled(&file);
+        let earlier = self.read(&file)?.filter(|earlier| earlier.files == beginning.lines);
+        let began = beginning.at.unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let mut kept = earlier.unwrap_or_else(|| Kept {
+            v: VERSION,
+            run: run.to_string(),
+            dir: PathText::from(&*self.project),
+            home: PathText::from(places.home()),
+            began,
+            files: beginning.lines,
+            own: BTreeSet::new(),
+            accepted: Vec::new(),
+            left: None,
+        });
+        kept.left = None;
+        self.write(&file, &kept)?;
+        let at = (kept.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(kept.began));
+        Ok(Beginning { lines: kept.files, at, own: kept.own.iter().map(PathText::path).collect() })
+    }
+
+    /// Notes which files set-up and checks change at the base of a run.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub(in crate::host) fn note_own(&self, run: &RunId, own: &BTreeSet<PathBuf>) -> io::Result<()> {
+        let file = self.file(run);
+        let Some(mut kept) = self.read(&file)? else { return Ok(()) };
+        kept.own = own.iter().map(|path| PathText::from(&**path)).collect();
+        self.write(&file, &kept)
+    }
+
+    /// Notes what is another one at the end of a run; the next run asks about that.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub(in crate::host) fn end(&self, run: &RunId, places: &HomePlaces, changes: &[HomeChange]) -> io::Result<()> {
+        let file = self.file(run);
+        let kept = self.read(&file)?;
+        let accepted = kept.as_ref().map(|kept| kept.accepted.clone()).unwrap_or_default();
+        let left = changes.iter().map(|change| Left::of(change, run.as_str()));
+        let left: Vec<Left> = left.filter(|left| !accepted.contains(left)).collect();
+        if left.is_empty() {
+            return self.dir.join(&file).remove();
+        }
+        let (dir, home) = (PathText::from(&*self.project), PathText::from(places.home()));
+        let began = kept.map_or(0, |kept| kept.began);
+        let run = run.to_string();
+        let own = BTreeSet::new();
+        self.write(
+            &file,
+            &Kept { v: VERSION, run, dir, home, began, files: Vec::new(), own, accepted, left: Some(left) },
+        )
+    }
+
+    /// What runs of this user have left that is still so; of the run that is gone on with, nothing: it compares for itself.
+    ///
+    /// # Errors
+    /// If what is noted cannot be read.
+    pub fn left(&self, places: &HomePlaces, going_on: Option<&RunId>) -> io::Result<Vec<LeftInHome>> {
+        let going_on = going_on.map(|run| self.file(run));
+        let mut found = Vec::new();
+        let mut now = None;
+        for file in self.files()?.into_iter().filter(|file| Some(file) != going_on.as_ref()) {
+            let Some(kept) = self.read(&file)?.filter(|kept| kept.home.path() == places.home()) else { continue };
+            let left = kept.still_left(|| now.get_or_insert_with(|| HomeFiles::now(places)).clone());
+            let changes: Vec<HomeChange> = left.iter().map(Left::change).collect();
+            for (tree, changes) in change::together(&changes) {
+                let left = left.iter().filter(|left| changes.iter().any(|change| left.change() == **change)).cloned();
+                let item = item(&kept, tree, &changes, places);
+                found.push(LeftInHome { item, file: file.clone(), left: left.collect() });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Accepts these as the user's own.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub fn accept<'a>(&self, accepted: impl Iterator<Item = &'a LeftInHome>) -> io::Result<()> {
+        for LeftInHome { file, left, .. } in accepted {
+            if let Some(mut kept) = self.read(file)? {
+                kept.accepted
+                    .extend(left.iter().filter(|left| !kept.accepted.contains(left)).cloned().collect::<Vec<_>>());
+                self.write(file, &kept)?;
+            }
+            self.forget(file);
+        }
+        Ok(())
+    }
+
+    /// Removes what is noted of runs that live no more and have left nothing.
+    fn forget_settled(&self, but: &OsString) {
+        let files = self.files().unwrap_or_default();
+        files.iter().filter(|file| *file != but).for_each(|file| self.forget(file));
+    }
+
+    /// Nothing depends on it: what cannot be removed now is by the next run.
+    fn forget(&self, file: &OsString) {
+        // Of one that was killed, somebody has to look at everything first.
+        let settled = |kept: &Kept| kept.left.is_some() && kept.still_left(HomeFiles::default).is_empty();
+        if let Ok(Some(kept)) = self.read(file)
+            && settled(&kept)
+            && !kept.lives()
+        {
+            let _ = self.dir.join(file).remove();
+        }
+    }
+
+    fn files(&self) -> io::Result<Vec<OsString>> {
+        let files = self.dir.list()?.into_iter().filter(|(_, kind)| *kind == Kind::File).map(|(name, _)| name);
+        let mut files: Vec<OsString> = files.filter(|name| name.as_bytes().ends_with(b".json")).collect();
+        files.sort();
+        Ok(files)
+    }
+
+    /// None: it is not there, or of a newer version.
+    fn read(&self, file: &OsString) -> io::Result<Option<Kept>> {
+        let place = self.dir.join(file);
+        let bytes = match place.read() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            other => other?,
+        };
+        let kept: Kept = serde_json::from_slice(&bytes).map_err(|error| {
+            io::Error::other(format!(
+                "{}: {error}: look at what tools read in your home directory (docs: sandbox), and remove that file",
+                place.path().display()
+            ))
+        })?;
+        Ok(Some(kept).filter(|kept| kept.v <= VERSION))
+    }
+
+    fn write(&self, file: &OsString, kept: &Kept) -> io::Result<()> {
+        let (place, mut bytes) = (self.dir.join(file), serde_json::to_vec(kept)?);
+        bytes.push(b'\n');
+        if place.create_private(&bytes)? { Ok(()) } else { place.replace(&bytes) }
+    }
+}
+
+impl Kept {
+    /// What is as the run left it, and not accepted.
+    fn still_left(&self, now: impl FnOnce() -> HomeFiles) -> Vec<Left> {
+        let left = match &self.left {
+            Some(left) => left.clone(),
+            None => {
+                let at = (self.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(self.began));
+                let own = |change: &HomeChange| self.own.contains(&PathText::from(&*change.path));
+                let changes = now().changes_since_lines(&self.files, &self.run, at);
+                changes.iter().filter(|change| !own(change)).map(|change| Left::of(change, &self.run)).collect()
+            }
+        };
+        left.into_iter().filter(|left| !self.accepted.contains(left) && left.is_still_so(&self.run)).collect()
+    }
+
+    /// Whether the run is at work.
+    fn lives(&self) -> bool {
+        let holder = lock_holder(&self.dir.path().join(".reflection"));
+        holder.is_ok_and(|holder| holder.is_some_and(|holder| holder.run == self.run))
+    }
+}
+
+fn item(kept: &Kept, tree: Option<&PathBuf>, changes: &[&HomeChange], places: &HomePlaces) -> TrustItem {
+    let how = match changes[0].how {
+        How::Unnamed => "other in its files".to_owned(),
+        how => how.words().trim_start_matches("was ").to_owned(),
+    };
+    let more = match (tree, changes.len() - 1) {
+        (Some(tree), more @ 1..) => format!(" ({more} more in {})", name(tree, places.home())),
+        _ => String::new(),
+    };
+    let read = if more.is_empty() { "tools read it" } else { "tools read them" };
+    let text = format!("{how}{more} while an agent worked (run {}); {read}", kept.run);
+    TrustItem::new(name(&changes[0].path, places.home()), TrustKind::Home, text)
+}

@@ -1,0 +1,232 @@
+//! Directories in which tools look for modules and programs.
+//!
+//! There may be tens of thousands of files in them, so nobody reads those: size, mode and times tell one from another. The time of the last
+//! change of an inode cannot be set back.
+
+use super::HomePlaces;
+use super::list::PATTERNS;
+use super::list::Variables;
+use super::list::Within;
+use super::may_write;
+use super::peek::first_bytes;
+use sha2::Digest;
+use sha2::Sha256;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::Metadata;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+use std::time::UNIX_EPOCH;
+
+/// So many files of all trees are looked at.
+pub(super) const MOST: usize = 50_000;
+/// Of a `.pth` file, so much is read.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// Directories that belong together, as they are at one time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tree {
+    pub files: BTreeMap<PathBuf, Stamp>,
+    /// It is not looked at: there are more files than [`MOST`].
+    pub is_too_large: bool,
+}
+
+/// By what a file is told from another one at its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    own: Times,
+    /// Of what a link leads to.
+    behind: Option<Times>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Times {
+    size: u64,
+    mode: u32,
+    modified: (i64, i64),
+    /// Of the inode. None: it has other names as well, which come and go as package managers share files.
+    changed: Option<(i64, i64)>,
+}
+
+impl Times {
+    fn of(metadata: &Metadata) -> Self {
+        if metadata.is_dir() {
+            return Self { size: 0, mode: metadata.mode(), modified: (0, 0), changed: None };
+        }
+        let changed = (metadata.nlink() < 2).then(|| (metadata.ctime(), metadata.ctime_nsec()));
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Self { size: metadata.size(), mode: metadata.mode(), modified, changed }
+    }
+
+    fn is_as(&self, before: &Self) -> bool {
+        let same = (self.size, self.mode, self.modified) == (before.size, before.mode, before.modified);
+        same && (before.changed.is_none() || self.changed == before.changed)
+    }
+
+    fn is_since(&self, time: i64) -> bool {
+        self.changed.is_some_and(|changed| changed.0 >= time) || self.modified.0 >= time
+    }
+}
+
+impl Stamp {
+    /// None: nothing is there.
+    pub(super) fn at(path: &Path) -> Option<Self> {
+        path.symlink_metadata().ok().map(|metadata| Self::of(path, &metadata))
+    }
+
+    fn of(path: &Path, metadata: &Metadata) -> Self {
+        // What a link leads to is what the tool reads; a directory behind one is no part of the tree.
+        let behind = metadata.is_symlink().then(|| path.metadata().ok()).flatten();
+        Self { own: Times::of(metadata), behind: behind.map(|metadata| Times::of(&metadata)) }
+    }
+
+    /// Whether it is what it was.
+    pub(super) fn is_as(&self, before: &Self) -> bool {
+        let behind = match (&self.behind, &before.behind) {
+            (Some(now), Some(before)) => now.is_as(before),
+            (now, before) => now.is_none() && before.is_none(),
+        };
+        behind && self.own.is_as(&before.own)
+    }
+
+    /// Whether something was changed at this time or later.
+    pub(super) fn is_since(&self, time: SystemTime) -> bool {
+        let time = seconds(time);
+        self.own.is_since(time) || self.behind.is_some_and(|behind| behind.is_since(time))
+    }
+}
+
+/// The clock of files ticks a little behind.
+pub(super) fn seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX).saturating_sub(1)
+}
+
+impl Tree {
+    /// The same for the same files.
+    pub(super) fn digest(&self, hash: &mut Sha256) {
+        hash.update([u8::from(self.is_too_large)]);
+        for (path, stamp) in &self.files {
+            hash.update(path.as_os_str().as_bytes());
+            hash.update(format!("\0{stamp:?}\0"));
+        }
+    }
+}
+
+/// The trees that there are, by what they are called.
+pub(super) fn now(places: &HomePlaces, variables: Variables<'_>) -> BTreeMap<PathBuf, Arc<Tree>> {
+    let mut look = Looker { places, left: MOST, walked: BTreeSet::new() };
+    let mut trees = BTreeMap::new();
+    for (name, within, roots) in PATTERNS.trees(places, variables) {
+        look.tree(name, within, roots, &mut trees);
+    }
+    let named: BTreeSet<PathBuf> = trees.values().flat_map(|tree: &Arc<Tree>| named_by(tree)).collect();
+    for root in named {
+        look.tree(root.clone(), Within::All, vec![root], &mut trees);
+    }
+    trees
+}
+
+struct Looker<'a> {
+    places: &'a HomePlaces,
+    left: usize,
+    /// What is a tree already, with all that is in it.
+    walked: BTreeSet<PathBuf>,
+}
+
+impl Looker<'_> {
+    fn tree(&mut self, name: PathBuf, within: Within, roots: Vec<PathBuf>, trees: &mut BTreeMap<PathBuf, Arc<Tree>>) {
+        if trees.contains_key(&name) {
+            return;
+        }
+        let mut tree = Tree { files: BTreeMap::new(), is_too_large: false };
+        for root in roots {
+            if !self.is_a_tree(&root, within) {
+                continue;
+            }
+            if !matches!(within, Within::Names | Within::Programs) {
+                self.walked.insert(root.clone());
+            }
+            if !self.walk(&root, within, &mut tree.files) {
+                tree = Tree { files: BTreeMap::new(), is_too_large: true };
+                break;
+            }
+        }
+        trees.insert(name, Arc::new(tree));
+    }
+
+    /// Whether it is looked at: it is not part of another tree, nor of what is the runtime's, and somebody without rights of the system may
+    /// write to it.
+    fn is_a_tree(&self, root: &Path, within: Within) -> bool {
+        let places = self.places;
+        let is_elsewhere = within == Within::Environment || !root.starts_with(&places.checkout);
+        let is_programs_of_user = within != Within::Programs || root.starts_with(&places.home) && root != places.home;
+        is_elsewhere
+            && is_programs_of_user
+            && !places
+                .own
+                .iter()
+                .any(|own| root.starts_with(own) && !places.above().iter().any(|dir| root.parent() == Some(dir)))
+            && !self.walked.iter().any(|walked| root.starts_with(walked))
+            && may_write(root)
+    }
+
+    /// Whether it is all there is.
+    fn walk(&mut self, root: &Path, within: Within, files: &mut BTreeMap<PathBuf, Stamp>) -> bool {
+        let mut dirs = vec![root.to_owned()];
+        while let Some(dir) = dirs.pop() {
+            for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
+                let (path, name) = (entry.path(), entry.file_name());
+                let below = path.strip_prefix(root).unwrap_or(&path);
+                if PATTERNS.is_left_out(Path::new(&name), below) {
+                    continue;
+                }
+                if self.left == 0 {
+                    return false;
+                }
+                self.left -= 1;
+                let Ok(metadata) = entry.metadata() else { continue };
+                let is_deep = matches!(within, Within::Environment | Within::All);
+                if metadata.is_dir() && is_deep {
+                    if !self.is_passed_over(&path, within) {
+                        dirs.push(path);
+                    }
+                    continue;
+                }
+                if within != Within::Programs
+                    || metadata.is_symlink()
+                    || metadata.is_file() && metadata.mode() & 0o111 != 0
+                {
+                    let stamp = Stamp::of(&path, &metadata);
+                    files.insert(path, stamp);
+                }
+            }
+        }
+        true
+    }
+
+    fn is_passed_over(&self, dir: &Path, within: Within) -> bool {
+        self.places.own.iter().any(|own| dir == own) || within != Within::Environment && dir == self.places.checkout
+    }
+}
+
+/// The directories that the `.pth` files of a tree add to where Python looks for modules.
+fn named_by(tree: &Tree) -> Vec<PathBuf> {
+    let is_site = |path: &&PathBuf| {
+        let dir = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
+        path.extension() == Some(OsStr::new("pth")) && dir.is_some_and(|dir| dir.ends_with("-packages"))
+    };
+    let lines = |path: &PathBuf| {
+        let (dir, text) = (path.parent()?, first_bytes(path, MOST_BYTES)?);
+        let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
+        let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"import"));
+        let paths = lines.map(|line| dir.join(OsStr::from_bytes(line.trim_ascii_end())));
+        Some(paths.filter(|path| path.is_dir()).collect::<Vec<_>>())
+    };
+    tree.files.keys().filter(is_site).filter_map(lines).flatten().collect()
+}

@@ -135,7 +135,7 @@ impl Trust {
             items.iter().cloned().partition(|item| item.kind == TrustKind::Home);
         if !of_home.is_empty() {
             let accepted = self.left()?.iter().filter(|left| of_home.contains(&left.item));
-            HomeRuns::of(&self.project).accept(accepted)?;
+            HomeRuns::of(&self.project).accept(&HomePlaces::of(&self.project), accepted)?;
         }
         Ok(others)
     }

@@ -18,6 +18,7 @@ mod golden;
 mod guarded;
 mod halted;
 mod healer;
+mod home;
 mod hooks;
 mod hooks_gate;
 mod judge;

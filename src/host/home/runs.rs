@@ -178,20 +178,11 @@ impl HomeRuns {
         beginning: Beginning,
     ) -> io::Result<Beginning> {
         let file = self.file(run);
-        self.forget_settled(&file);
+        for other in self.files()?.iter().filter(|other| **other != file) {
+            self.settle(other, places)?;
+        }
         let earlier = self.read(&file)?.filter(|earlier| earlier.files == beginning.lines);
-        let began = beginning.at.unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let mut kept = earlier.unwrap_or_else(|| Kept {
-            v: VERSION,
-            run: run.to_string(),
-            dir: PathText::from(&*self.project),
-            home: PathText::from(places.home()),
-            began,
-            files: beginning.lines,
-            own: BTreeSet::new(),
-            accepted: Vec::new(),
-            left: None,
-        });
+        let mut kept = earlier.unwrap_or_else(|| self.kept_of(run, places, beginning));
         kept.left = None;
         self.write(&file, &kept)?;
         let at = (kept.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(kept.began));
@@ -222,14 +213,23 @@ impl HomeRuns {
         if left.is_empty() {
             return self.dir.join(&file).remove();
         }
-        let (dir, home) = (PathText::from(&*self.project), PathText::from(places.home()));
-        let began = kept.map_or(0, |kept| kept.began);
-        let run = run.to_string();
-        let own = BTreeSet::new();
-        self.write(
-            &file,
-            &Kept { v: VERSION, run, dir, home, began, files: Vec::new(), own, accepted, left: Some(left) },
-        )
+        let kept = kept.unwrap_or_else(|| self.kept_of(run, places, Beginning::default()));
+        self.write(&file, &Kept { left: Some(left), ..kept })
+    }
+
+    fn kept_of(&self, run: &RunId, places: &HomePlaces, beginning: Beginning) -> Kept {
+        let began = beginning.at.unwrap_or(UNIX_EPOCH).duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        Kept {
+            v: VERSION,
+            run: run.to_string(),
+            dir: PathText::from(&*self.project),
+            home: PathText::from(places.home()),
+            began,
+            files: beginning.lines,
+            own: BTreeSet::new(),
+            accepted: Vec::new(),
+            left: None,
+        }
     }
 
     /// What runs of this user have left that is still so; of the run that is gone on with, nothing: it compares for itself.
@@ -257,34 +257,27 @@ impl HomeRuns {
     ///
     /// # Errors
     /// If it cannot be written down.
-    pub fn accept<'a>(&self, accepted: impl Iterator<Item = &'a LeftInHome>) -> io::Result<()> {
+    pub fn accept<'a>(&self, places: &HomePlaces, accepted: impl Iterator<Item = &'a LeftInHome>) -> io::Result<()> {
         for LeftInHome { file, left, .. } in accepted {
             if let Some(mut kept) = self.read(file)? {
                 kept.accepted
                     .extend(left.iter().filter(|left| !kept.accepted.contains(left)).cloned().collect::<Vec<_>>());
                 self.write(file, &kept)?;
             }
-            self.forget(file);
+            self.settle(file, places)?;
         }
         Ok(())
     }
 
-    /// Removes what is noted of runs that live no more and have left nothing.
-    fn forget_settled(&self, but: &OsString) {
-        let files = self.files().unwrap_or_default();
-        files.iter().filter(|file| *file != but).for_each(|file| self.forget(file));
-    }
-
-    /// Nothing depends on it: what cannot be removed now is by the next run.
-    fn forget(&self, file: &OsString) {
-        // Of one that was killed, somebody has to look at everything first.
-        let settled = |kept: &Kept| kept.left.is_some() && kept.still_left(HomeFiles::default).is_empty();
-        if let Ok(Some(kept)) = self.read(file)
-            && settled(&kept)
-            && !kept.lives()
-        {
-            let _ = self.dir.join(file).remove();
+    /// Of a run that lives no more, what is so still: what is another one later was not its doing.
+    fn settle(&self, file: &OsString, places: &HomePlaces) -> io::Result<()> {
+        let is_settled = |kept: &Kept| kept.lives() || kept.home.path() != places.home();
+        let Some(kept) = self.read(file)?.filter(|kept| !is_settled(kept)) else { return Ok(()) };
+        let left = kept.still_left(|| HomeFiles::now(places));
+        if left.is_empty() {
+            return self.dir.join(file).remove();
         }
+        if kept.left.as_ref() == Some(&left) { Ok(()) } else { self.write(file, &Kept { left: Some(left), ..kept }) }
     }
 
     fn files(&self) -> io::Result<Vec<OsString>> {

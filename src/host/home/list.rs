@@ -9,6 +9,7 @@ use globset::GlobSetBuilder;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
@@ -155,9 +156,14 @@ impl Patterns {
         by_list.chain(by_place.map(|dir| (dir.clone(), Within::All, vec![dir]))).collect()
     }
 
-    /// Whether something in a tree does not count, by its name and its path from there.
-    pub(super) fn is_left_out(&self, name: &Path, below: &Path) -> bool {
-        self.not_in_trees.is_match(name) || self.not_below_trees.is_match(below)
+    /// Whether something in a tree does not count, by its name.
+    pub(super) fn is_left_out(&self, name: &OsStr) -> bool {
+        self.not_in_trees.is_match(name)
+    }
+
+    /// The same by its path from the tree's root, of one or two names.
+    pub(super) fn is_left_out_below(&self, below: &Path) -> bool {
+        self.not_below_trees.is_match(below)
     }
 }
 

@@ -164,7 +164,7 @@ impl HomeFiles {
                 found.insert(path, what);
             }
         }
-        Self { home: home.to_owned(), found, trees: trees::now(places, variables) }
+        Self { home: home.to_owned(), found, trees: trees::now(places, variables, trees::MOST) }
     }
 
     /// What is not looked at because there is too much, in words.
@@ -231,8 +231,8 @@ impl HomeFiles {
                 continue;
             }
             let new = tree.files.iter().filter(|(_, stamp)| at.is_some_and(|at| stamp.is_since(at)));
-            let of_tree = |file: &PathBuf, how| HomeChange { path: file.clone(), how, tree: Some(path.clone()) };
-            let new: Vec<HomeChange> = new.map(|(path, _)| of_tree(path, How::Changed)).collect();
+            let of_tree = |file: &Path, how| HomeChange { path: file.to_owned(), how, tree: Some(path.clone()) };
+            let new: Vec<HomeChange> = new.map(|(path, _)| of_tree(Path::new(path), How::Changed)).collect();
             let unnamed = new.is_empty().then(|| of_tree(path, How::Unnamed));
             changes.extend(new.into_iter().chain(unnamed));
         }
@@ -293,9 +293,9 @@ fn short(digest: &[u8]) -> String {
 }
 
 /// What was added, changed and removed.
-fn differences<T>(
-    before: &BTreeMap<PathBuf, T>,
-    now: &BTreeMap<PathBuf, T>,
+fn differences<P: Ord + Clone + Into<PathBuf>, T>(
+    before: &BTreeMap<P, T>,
+    now: &BTreeMap<P, T>,
     is_as: impl Fn(&T, &T) -> bool,
 ) -> Vec<(PathBuf, How)> {
     let there = now.iter().filter_map(|(path, now)| match before.get(path) {
@@ -303,7 +303,7 @@ fn differences<T>(
         Some(was) => (!is_as(now, was)).then_some((path, How::Changed)),
     });
     let removed = before.keys().filter(|path| !now.contains_key(*path)).map(|path| (path, How::Removed));
-    there.chain(removed).map(|(path, how)| (path.clone(), how)).collect()
+    there.chain(removed).map(|(path, how)| (path.clone().into(), how)).collect()
 }
 
 impl Found {
@@ -584,7 +584,7 @@ HISTFILE=~/.bash_history
         }
         write(&home.join(".config/pip/pip.conf"), "x");
         let now = HomeFiles::with(&places(&home), &set);
-        let names: Vec<PathBuf> = now.trees.values().flat_map(|tree| tree.files.keys().cloned()).collect();
+        let names: Vec<PathBuf> = now.trees.values().flat_map(|tree| tree.files.keys().map(PathBuf::from)).collect();
         assert_eq!(names, [elsewhere.join("lib/python3.9/site-packages/usercustomize.py")]);
         let names: Vec<PathBuf> = now.found.into_keys().collect();
         let expected = ["config.toml", "mine"];

@@ -14,6 +14,7 @@ use sha2::Sha256;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -31,7 +32,8 @@ const MOST_BYTES: u64 = 64 << 10;
 /// Directories that belong together, as they are at one time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree {
-    pub files: BTreeMap<PathBuf, Stamp>,
+    /// By their paths: as text, whose order is found fast.
+    pub files: BTreeMap<OsString, Stamp>,
     /// It is not looked at: there are more files than [`MOST`].
     pub is_too_large: bool,
 }
@@ -112,15 +114,15 @@ impl Tree {
     pub(super) fn digest(&self, hash: &mut Sha256) {
         hash.update([u8::from(self.is_too_large)]);
         for (path, stamp) in &self.files {
-            hash.update(path.as_os_str().as_bytes());
+            hash.update(path.as_bytes());
             hash.update(format!("\0{stamp:?}\0"));
         }
     }
 }
 
-/// The trees that there are, by what they are called.
-pub(super) fn now(places: &HomePlaces, variables: Variables<'_>) -> BTreeMap<PathBuf, Arc<Tree>> {
-    let mut look = Looker { places, left: MOST, walked: BTreeSet::new() };
+/// The trees that there are, by what they are called; of those with more files than are left of `most`, only that.
+pub(super) fn now(places: &HomePlaces, variables: Variables<'_>, most: usize) -> BTreeMap<PathBuf, Arc<Tree>> {
+    let mut look = Looker { places, left: most, walked: BTreeSet::new() };
     let mut trees = BTreeMap::new();
     for (name, within, roots) in PATTERNS.trees(places, variables) {
         look.tree(name, within, roots, &mut trees);
@@ -144,7 +146,7 @@ impl Looker<'_> {
         if trees.contains_key(&name) {
             return;
         }
-        let mut tree = Tree { files: BTreeMap::new(), is_too_large: false };
+        let (mut tree, left) = (Tree { files: BTreeMap::new(), is_too_large: false }, self.left);
         for root in roots {
             if !self.is_a_tree(&root, within) {
                 continue;
@@ -153,6 +155,8 @@ impl Looker<'_> {
                 self.walked.insert(root.clone());
             }
             if !self.walk(&root, within, &mut tree.files) {
+                // Smaller ones are looked at all the same.
+                self.left = left;
                 tree = Tree { files: BTreeMap::new(), is_too_large: true };
                 break;
             }
@@ -177,13 +181,13 @@ impl Looker<'_> {
     }
 
     /// Whether it is all there is.
-    fn walk(&mut self, root: &Path, within: Within, files: &mut BTreeMap<PathBuf, Stamp>) -> bool {
-        let mut dirs = vec![root.to_owned()];
-        while let Some(dir) = dirs.pop() {
+    fn walk(&mut self, root: &Path, within: Within, files: &mut BTreeMap<OsString, Stamp>) -> bool {
+        let mut dirs = vec![(root.to_owned(), 0)];
+        while let Some((dir, depth)) = dirs.pop() {
             for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
                 let (path, name) = (entry.path(), entry.file_name());
-                let below = path.strip_prefix(root).unwrap_or(&path);
-                if PATTERNS.is_left_out(Path::new(&name), below) {
+                let is_left_out_below = || PATTERNS.is_left_out_below(path.strip_prefix(root).unwrap_or(&path));
+                if PATTERNS.is_left_out(&name) || depth < 2 && is_left_out_below() {
                     continue;
                 }
                 if self.left == 0 {
@@ -194,7 +198,7 @@ impl Looker<'_> {
                 let is_deep = matches!(within, Within::Environment | Within::All);
                 if metadata.is_dir() && is_deep {
                     if !self.is_passed_over(&path, within) {
-                        dirs.push(path);
+                        dirs.push((path, depth + 1));
                     }
                     continue;
                 }
@@ -203,7 +207,7 @@ impl Looker<'_> {
                     || metadata.is_file() && metadata.mode() & 0o111 != 0
                 {
                     let stamp = Stamp::of(&path, &metadata);
-                    files.insert(path, stamp);
+                    files.insert(path.into_os_string(), stamp);
                 }
             }
         }
@@ -217,16 +221,48 @@ impl Looker<'_> {
 
 /// The directories that the `.pth` files of a tree add to where Python looks for modules.
 fn named_by(tree: &Tree) -> Vec<PathBuf> {
-    let is_site = |path: &&PathBuf| {
+    let is_site = |path: &&Path| {
         let dir = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
         path.extension() == Some(OsStr::new("pth")) && dir.is_some_and(|dir| dir.ends_with("-packages"))
     };
-    let lines = |path: &PathBuf| {
+    let lines = |path: &Path| {
         let (dir, text) = (path.parent()?, first_bytes(path, MOST_BYTES)?);
         let lines = text.split(|byte| matches!(byte, b'\n' | b'\r'));
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#") && !line.starts_with(b"import"));
         let paths = lines.map(|line| dir.join(OsStr::from_bytes(line.trim_ascii_end())));
         Some(paths.filter(|path| path.is_dir()).collect::<Vec<_>>())
     };
-    tree.files.keys().filter(is_site).filter_map(lines).flatten().collect()
+    tree.files.keys().map(Path::new).filter(is_site).filter_map(lines).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_is_too_large_is_not_looked_at_and_smaller_trees_are() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let places =
+            HomePlaces { home: home.clone(), rooms: home.join("rooms"), own: Vec::new(), checkout: home.join("c") };
+        for (tree, files) in [("venv", 5), ("py", 2)] {
+            fs::create_dir(home.join(tree)).unwrap();
+            (0..files).for_each(|i| fs::write(home.join(tree).join(i.to_string()), "").unwrap());
+        }
+        let set = |name: &str| match name {
+            "VIRTUAL_ENV" => Some(home.join("venv").into_os_string()),
+            "PYTHONPATH" => Some(home.join("py").into_os_string()),
+            _ => None,
+        };
+        let large = |most| {
+            now(&places, &set, most)
+                .iter()
+                .filter(|(_, tree)| tree.is_too_large)
+                .map(|(name, _)| name.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(large(7), Vec::<PathBuf>::new());
+        assert_eq!(large(4), [home.join("venv")]);
+    }
 }

@@ -313,14 +313,13 @@ impl HomeRuns {
 impl Kept {
     /// What is as the run left it, and not accepted.
     fn still_left(&self, now: impl FnOnce() -> HomeFiles) -> Vec<Left> {
-        let left = match &self.left {
-            Some(left) => left.clone(),
-            None => {
-                let at = (self.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(self.began));
-                let own = |change: &HomeChange| self.own.contains(&PathText::from(&*change.path));
-                let changes = now().changes_since_lines(&self.files, &self.run, at);
-                changes.iter().filter(|change| !own(change)).map(|change| Left::of(change, &self.run)).collect()
-            }
+        let left = if let Some(left) = &self.left {
+            left.clone()
+        } else {
+            let at = (self.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(self.began));
+            let own = |change: &HomeChange| self.own.contains(&PathText::from(&*change.path));
+            let changes = now().changes_since_lines(&self.files, &self.run, at);
+            changes.iter().filter(|change| !own(change)).map(|change| Left::of(change, &self.run)).collect()
         };
         left.into_iter().filter(|left| !self.accepted.contains(left) && left.is_still_so(&self.run)).collect()
     }

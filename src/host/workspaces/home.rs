@@ -80,14 +80,13 @@ impl Home {
         let (places, runs, of) = (HomePlaces::of(project), HomeRuns::of(project), run.clone());
         let state = project.user_state().join("home");
         let begin = move || {
-            let (whole, beginning) = match lines {
-                Some(lines) => (None, Beginning { lines, ..Beginning::default() }),
-                None => {
-                    let at = Some(SystemTime::now());
-                    let now = HomeFiles::now(&places);
-                    let lines = now.lines(of.as_str());
-                    (Some(now), Beginning { lines, at, own: BTreeSet::new() })
-                }
+            let (whole, beginning) = if let Some(lines) = lines {
+                (None, Beginning { lines, ..Beginning::default() })
+            } else {
+                let at = Some(SystemTime::now());
+                let now = HomeFiles::now(&places);
+                let lines = now.lines(of.as_str());
+                (Some(now), Beginning { lines, at, own: BTreeSet::new() })
             };
             let beginning = runs.begin(&of, &places, beginning).map_err(io_error("write to", &state))?;
             Ok(Self {

@@ -224,7 +224,7 @@ fn is_in<'f>(frame: Option<&String>, files: &'f [String]) -> Option<(&'f str, Op
     files.iter().find(is_it).map(|file| (file.as_str(), line))
 }
 
-fn asks(file: &String) -> bool {
+fn asks(file: &str) -> bool {
     toolchain::is_test(file) || decides(file)
 }
 

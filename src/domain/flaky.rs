@@ -11,6 +11,9 @@ pub struct Flaky {
     pub check: String,
     /// How that was found out.
     pub how: FlakyHow,
+    /// The tests in it that failed once, where it is red still by others, which failed at the base.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
 }
 
 /// How a check was found out not to say the same of the same files.
@@ -33,6 +36,11 @@ impl Flaky {
                 "fails at the base too by now, where it passed before: it is flaky, or something around the files is gone"
             }
         };
-        format!("check `{}` {how}", self.check)
+        let check = &self.check;
+        match self.tests.as_slice() {
+            [] => format!("check `{check}` {how}"),
+            [test] => format!("test `{test}` in check `{check}` {how}"),
+            [test, more @ ..] => format!("tests `{test}` and {} more in check `{check}` {how}", more.len()),
+        }
     }
 }

@@ -31,8 +31,8 @@ pub(super) struct Doubts {
 }
 
 impl Doubts {
-    fn say(&mut self, check: &CheckSpec, how: FlakyHow) -> Option<&Flaky> {
-        let flaky = Flaky { check: check.name.clone(), how };
+    fn say(&mut self, check: &CheckSpec, how: FlakyHow, tests: Vec<String>) -> Option<&Flaky> {
+        let flaky = Flaky { check: check.name.clone(), how, tests };
         if self.flaky.contains(&flaky) {
             return None;
         }
@@ -54,6 +54,17 @@ impl Doubts {
 fn red(reports: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
     let red = reports.iter().filter(|report| !report.passed());
     red.map(|report| (report.scope, report.spec.clone())).collect()
+}
+
+/// The tests that failed the first time only, where the check is red still.
+fn only_once(first: &CheckReport, again: &CheckReport) -> Vec<String> {
+    let failing = |report: &CheckReport| {
+        let counted = report.signature.counted.iter();
+        counted.flat_map(|counted| counted.failing.keys().cloned()).collect::<Vec<String>>()
+    };
+    let again_too = failing(again);
+    let once = failing(first).into_iter().filter(|test| !again_too.contains(test));
+    if again.passed() { Vec::new() } else { once.collect() }
 }
 
 impl TaskRun {
@@ -96,7 +107,9 @@ impl TaskRun {
         let still: Vec<_> =
             worse.iter().filter(|report| !was_red(report)).map(|report| (report.scope, report.spec.clone())).collect();
         for mut report in fine {
-            self.say_flaky(course, &report.spec, FlakyHow::PassedAgain);
+            let first = checks.iter().find(|check| check.scope == report.scope && check.spec == report.spec);
+            let tests = first.map(|first| only_once(first, &report)).unwrap_or_default();
+            self.say_flaky(course, &report.spec, FlakyHow::PassedAgain, tests);
             let place = checks.iter_mut().find(|check| check.scope == report.scope && check.spec == report.spec);
             if let Some(place) = place {
                 report.changed_outside.append(&mut place.changed_outside);
@@ -115,7 +128,7 @@ impl TaskRun {
         let doubted = red(&there.reports);
         course.doubts.blamed.extend(still.into_iter().filter(|check| !doubted.contains(check)));
         for check in doubted {
-            self.say_flaky(course, &check.1, FlakyHow::FailsAtBase);
+            self.say_flaky(course, &check.1, FlakyHow::FailsAtBase, Vec::new());
             course.doubts.at_base.push(check);
             // There is nothing in it that the agent could mend.
             course.max_turns = course.turn;
@@ -153,8 +166,8 @@ impl TaskRun {
         Ok(())
     }
 
-    fn say_flaky(&self, course: &mut Course, check: &CheckSpec, how: FlakyHow) {
-        if let Some(flaky) = course.doubts.say(check, how) {
+    fn say_flaky(&self, course: &mut Course, check: &CheckSpec, how: FlakyHow, tests: Vec<String>) {
+        if let Some(flaky) = course.doubts.say(check, how, tests) {
             self.publish(EventKind::Warning { message: flaky.words() });
         }
     }

@@ -79,8 +79,11 @@ pub fn fenced(text: &str, tag: &str) -> Option<Range<usize>> {
 /// ```
 #[must_use]
 pub fn without_fences(text: &str) -> Cow<'_, str> {
+    /// No prompt has more; each is looked for to the end of the text.
+    const FENCES: usize = 1000;
     let (mut left, mut from) = (String::new(), 0);
-    for (at, _) in text.match_indices('<') {
+    let may_begin = |at: &usize| fence_name(&text[*at..]).is_some();
+    for at in text.match_indices('<').map(|(at, _)| at).filter(may_begin).take(FENCES) {
         if at >= from
             && let Some(length) = sealed_fence(&text[at..])
         {
@@ -91,11 +94,18 @@ pub fn without_fences(text: &str) -> Cow<'_, str> {
     if from == 0 { Cow::Borrowed(text) } else { Cow::Owned(left + &text[from..]) }
 }
 
-/// How long the fence is that a text begins with, if its tag has the digest of its body.
-fn sealed_fence(text: &str) -> Option<usize> {
+/// The tag, its name and the whole line that a fence begins with, if a text begins with one.
+fn fence_name(text: &str) -> Option<(&str, &str, &str)> {
     let line = text.lines().next()?.strip_prefix('<')?.strip_suffix('>')?;
     let name = line.split(' ').next()?;
-    let (tag, _) = name.rsplit_once('-')?;
+    let (tag, digest) = name.rsplit_once('-')?;
+    let is_digest = digest.len() == SEAL_BYTES - 1 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_digest.then_some((tag, name, line))
+}
+
+/// How long the fence is that a text begins with, if its tag has the digest of its body.
+fn sealed_fence(text: &str) -> Option<usize> {
+    let (tag, name, line) = fence_name(text)?;
     let closing = format!("\n</{name}>");
     let start = line.len() + "<>\n".len();
     let length = text.get(start..)?.find(&closing)?;

@@ -464,6 +464,10 @@ impl TaskRun {
         let commands = checks.iter().map(|check| check.spec.run.to_string()).collect::<Vec<_>>().join("\n");
         let is_asked = |name: &str| commands.contains(name) || scripts.run.contains(name);
         for file in change.existed.iter().filter(|file| !toolchain::is_code(file)).take(NAMES) {
+            // Tests of documents name them, too, and a change of the program may need theirs.
+            if Surface::of_path(file) == Surface::Docs && judgement.proof != Some(Proof::TurnedGreen) {
+                continue;
+            }
             let mut names = file.rsplit('/');
             let name = names.next().unwrap_or(file);
             let mut found = workspace.files_with(&base, name).await?;

@@ -95,7 +95,7 @@ fn agent_look(attempt: &NightAttempt) -> &'static str {
 const LEGEND: [(&str, &str); 10] = [
     ("ok", "agent, confirmed"),
     ("no", "agent, refuted"),
-    ("lie", "agent, refuted though it stopped as if done"),
+    ("lie", "agent, refuted after it had stopped by itself"),
     ("unv", "agent, unverifiable"),
     ("cut", "agent, not judged"),
     ("now", "agent, still working"),

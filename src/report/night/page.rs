@@ -419,7 +419,8 @@ fn plan(task: &NightTask) -> Vec<Line> {
 fn flaky(night: &Night, task: &NightTask) -> Option<Line> {
     let mut words: Vec<String> = Vec::new();
     for flaky in task.attempts.iter().flat_map(|place| &night.attempts[*place].flaky) {
-        let flaky = Flaky { check: foreign(&flaky.check, 60), how: flaky.how }.words();
+        let tests = flaky.tests.iter().map(|test| foreign(test, 120)).collect();
+        let flaky = Flaky { check: foreign(&flaky.check, 60), how: flaky.how, tests }.words();
         if !words.contains(&flaky) {
             words.push(flaky);
         }

@@ -13,9 +13,17 @@ pub struct HomeChange {
     pub(super) how: How,
     /// The tree that it is in.
     pub(super) tree: Option<PathBuf>,
+    /// Which is one of programs.
+    pub(super) of_programs: bool,
 }
 
 impl HomeChange {
+    /// Whether it is one of many programs, which package managers replace while somebody works elsewhere.
+    #[must_use]
+    pub fn is_of_programs(&self) -> bool {
+        self.of_programs
+    }
+
     /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -77,11 +77,16 @@ pub(super) fn of(settings: impl Iterator<Item = PathBuf>, home: &Path) -> BTreeS
 
 /// The paths that stand in a command line; a word without a place is found in PATH.
 fn words(line: &str, home: &Path) -> Vec<PathBuf> {
-    let words = line.split(|c: char| c.is_whitespace() || AROUND.contains(&c));
-    let whole = words.map(|word| word.trim_start_matches('!')).filter_map(|word| {
-        let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| word.strip_prefix(start));
-        below.map(|below| home.join(below)).or_else(|| word.starts_with('/').then(|| PathBuf::from(word)))
-    });
+    let words: Vec<&str> = line.split(|c: char| c.is_whitespace() || AROUND.contains(&c)).collect();
+    // `store --file ~/.git-credentials`: git writes to that itself.
+    let is_program = |at: &usize| at.checked_sub(1).is_none_or(|before| words[before] != "--file");
+    let whole =
+        (0..words.len()).filter(is_program).map(|at| words[at]).map(|word| word.trim_start_matches('!')).filter_map(
+            |word| {
+                let below = ["~/", "$HOME/", "${HOME}/"].iter().find_map(|start| word.strip_prefix(start));
+                below.map(|below| home.join(below)).or_else(|| word.starts_with('/').then(|| PathBuf::from(word)))
+            },
+        );
     // A directory is an argument, and no program.
     whole.filter(|path| !path.is_dir()).collect()
 }

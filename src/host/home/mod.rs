@@ -186,16 +186,21 @@ impl HomeFiles {
     pub fn changes_since(&self, before: &Self) -> Vec<HomeChange> {
         let files = differences(&before.found, &self.found, |now, before| now == before);
         let mut changes: Vec<HomeChange> =
-            files.into_iter().map(|(path, how)| HomeChange { path, how, tree: None }).collect();
+            files.into_iter().map(|(path, how)| HomeChange { path, how, tree: None, of_programs: false }).collect();
         for (name, now) in &self.trees {
             let Some(before) = before.trees.get(name).filter(|before| !Arc::ptr_eq(before, now)) else { continue };
             let tree = Some(name.clone());
             if now.is_too_large != before.is_too_large {
-                changes.push(HomeChange { path: name.clone(), how: How::Unnamed, tree });
+                changes.push(HomeChange { path: name.clone(), how: How::Unnamed, tree, of_programs: now.of_programs });
                 continue;
             }
             let files = differences(&before.files, &now.files, trees::Stamp::is_as);
-            changes.extend(files.into_iter().map(|(path, how)| HomeChange { path, how, tree: tree.clone() }));
+            changes.extend(files.into_iter().map(|(path, how)| HomeChange {
+                path,
+                how,
+                tree: tree.clone(),
+                of_programs: now.of_programs,
+            }));
         }
         changes
     }
@@ -223,7 +228,7 @@ impl HomeFiles {
                 Some(was) => (now.get(&name) != Some(was)).then_some((path, How::Changed)),
             }
         }) {
-            changes.push(HomeChange { path: path.clone(), how, tree: None });
+            changes.push(HomeChange { path: path.clone(), how, tree: None, of_programs: false });
         }
         for (path, tree) in &self.trees {
             let name = self.name_of_tree(path);
@@ -231,14 +236,19 @@ impl HomeFiles {
                 continue;
             }
             let new = tree.files.iter().filter(|(_, stamp)| at.is_some_and(|at| stamp.is_since(at)));
-            let of_tree = |file: &Path, how| HomeChange { path: file.to_owned(), how, tree: Some(path.clone()) };
+            let of_tree = |file: &Path, how| HomeChange {
+                path: file.to_owned(),
+                how,
+                tree: Some(path.clone()),
+                of_programs: tree.of_programs,
+            };
             let new: Vec<HomeChange> = new.map(|(path, _)| of_tree(Path::new(path), How::Changed)).collect();
             let unnamed = new.is_empty().then(|| of_tree(path, How::Unnamed));
             changes.extend(new.into_iter().chain(unnamed));
         }
         let gone = before.keys().filter(|name| !now.contains_key(*name) && !name.ends_with("/**"));
         let gone = gone.map(|name| self.path_of(name)).filter(|path| path.symlink_metadata().is_err());
-        changes.extend(gone.map(|path| HomeChange { path, how: How::Removed, tree: None }));
+        changes.extend(gone.map(|path| HomeChange { path, how: How::Removed, tree: None, of_programs: false }));
         changes
     }
 

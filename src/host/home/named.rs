@@ -36,6 +36,11 @@ fn below(text: &[u8], at: usize, from: usize) -> Option<PathBuf> {
     if before.is_some_and(|before| before.is_ascii_alphanumeric() || b"/._-".contains(&before)) {
         return None;
     }
+    // What is written there is no program.
+    let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'');
+    if text[..at].iter().rev().find(|byte| !is_blank(byte)) == Some(&b'>') {
+        return None;
+    }
     let ends = |byte: &u8| match before {
         Some(quote @ (b'"' | b'\'')) => *byte == quote || *byte == b'\n',
         _ => ENDS.contains(byte),
@@ -75,7 +80,8 @@ mod tests {
         fs::write(home.join("rc.d/one"), "").unwrap();
         let text = format!(
             ". ~/a/env.sh\n[ -f \"$HOME/my dir/x\" ] && source ${{HOME}}/b\nfor f in ~/rc.d/*; do . $f; done\n\
-             script-shell={}/opt/sh\nexport X=${{user.home}}/c.properties:~/d\nHISTFILE=~/.bash_history foo~/no ~/../up ~/\n",
+             script-shell={}/opt/sh\nexport X=${{user.home}}/c.properties:~/d\nHISTFILE=~/.bash_history foo~/no ~/../up ~/\n\
+             cd() {{ builtin cd \"$@\" && pwd > ~/.last_dir; }}\n",
             home.display()
         );
         let mut found = of(text.as_bytes(), home);

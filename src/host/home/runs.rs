@@ -122,7 +122,12 @@ impl Left {
     }
 
     fn change(&self) -> HomeChange {
-        HomeChange { path: self.path.path(), how: self.how, tree: self.tree.as_ref().map(PathText::path) }
+        HomeChange {
+            path: self.path.path(),
+            how: self.how,
+            tree: self.tree.as_ref().map(PathText::path),
+            of_programs: false,
+        }
     }
 }
 
@@ -208,7 +213,8 @@ impl HomeRuns {
         let file = self.file(run);
         let kept = self.read(&file)?;
         let accepted = kept.as_ref().map(|kept| kept.accepted.clone()).unwrap_or_default();
-        let left = changes.iter().map(|change| Left::of(change, run.as_str()));
+        let left =
+            changes.iter().filter(|change| !change.is_of_programs()).map(|change| Left::of(change, run.as_str()));
         let left: Vec<Left> = left.filter(|left| !accepted.contains(left)).collect();
         if left.is_empty() {
             return self.dir.join(&file).remove();
@@ -294,13 +300,20 @@ impl HomeRuns {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other?,
         };
+        #[derive(Deserialize)]
+        struct Version {
+            v: u32,
+        }
+        if serde_json::from_slice(&bytes).is_ok_and(|of: Version| of.v > VERSION) {
+            return Ok(None);
+        }
         let kept: Kept = serde_json::from_slice(&bytes).map_err(|error| {
             io::Error::other(format!(
                 "{}: {error}: look at what tools read in your home directory (docs: sandbox), and remove that file",
                 place.path().display()
             ))
         })?;
-        Ok(Some(kept).filter(|kept| kept.v <= VERSION))
+        Ok(Some(kept))
     }
 
     fn write(&self, file: &OsString, kept: &Kept) -> io::Result<()> {
@@ -319,7 +332,8 @@ impl Kept {
             let at = (self.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(self.began));
             let own = |change: &HomeChange| self.own.contains(&PathText::from(&*change.path));
             let changes = now().changes_since_lines(&self.files, &self.run, at);
-            changes.iter().filter(|change| !own(change)).map(|change| Left::of(change, &self.run)).collect()
+            let asked = changes.iter().filter(|change| !own(change) && !change.is_of_programs());
+            asked.map(|change| Left::of(change, &self.run)).collect()
         };
         left.into_iter().filter(|left| !self.accepted.contains(left) && left.is_still_so(&self.run)).collect()
     }

@@ -36,6 +36,8 @@ pub(super) struct Tree {
     pub files: BTreeMap<OsString, Stamp>,
     /// It is not looked at: there are more files than [`MOST`].
     pub is_too_large: bool,
+    /// They are programs, which their package managers replace.
+    pub of_programs: bool,
 }
 
 /// By what a file is told from another one at its path.
@@ -146,7 +148,8 @@ impl Looker<'_> {
         if trees.contains_key(&name) {
             return;
         }
-        let (mut tree, left) = (Tree { files: BTreeMap::new(), is_too_large: false }, self.left);
+        let of_programs = within == Within::Programs;
+        let (mut tree, left) = (Tree { files: BTreeMap::new(), is_too_large: false, of_programs }, self.left);
         for root in roots {
             if !self.is_a_tree(&root, within) {
                 continue;
@@ -157,7 +160,7 @@ impl Looker<'_> {
             if !self.walk(&root, within, &mut tree.files) {
                 // Smaller ones are looked at all the same.
                 self.left = left;
-                tree = Tree { files: BTreeMap::new(), is_too_large: true };
+                tree = Tree { files: BTreeMap::new(), is_too_large: true, of_programs };
                 break;
             }
         }
@@ -170,8 +173,12 @@ impl Looker<'_> {
         let places = self.places;
         let is_elsewhere = within == Within::Environment || !root.starts_with(&places.checkout);
         let is_programs_of_user = within != Within::Programs || root.starts_with(&places.home) && root != places.home;
+        // Whoever works on a repository of theirs meanwhile changes it as they like.
+        let is_repository = |dir: &Path| dir != places.home && dir.join(".git").exists();
+        let is_worked_on = within == Within::All && root.ancestors().any(is_repository);
         is_elsewhere
             && is_programs_of_user
+            && !is_worked_on
             && !places
                 .own
                 .iter()
@@ -187,7 +194,9 @@ impl Looker<'_> {
             for entry in std::fs::read_dir(&dir).into_iter().flatten().flatten() {
                 let (path, name) = (entry.path(), entry.file_name());
                 let is_left_out_below = || PATTERNS.is_left_out_below(path.strip_prefix(root).unwrap_or(&path));
-                if PATTERNS.is_left_out(&name) || depth < 2 && is_left_out_below() {
+                // Under such a name no program is called: tools make them for a moment.
+                let is_hidden = within == Within::Programs && name.as_encoded_bytes().starts_with(b".");
+                if is_hidden || PATTERNS.is_left_out(&name) || depth < 2 && is_left_out_below() {
                     continue;
                 }
                 if self.left == 0 {

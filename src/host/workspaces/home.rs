@@ -68,6 +68,8 @@ pub(super) struct Changed {
     pub(super) by_work: Vec<String>,
     /// By set-up and checks of the base alone.
     pub(super) by_base: Vec<String>,
+    /// Programs, which package managers replace while somebody works: what is confirmed meanwhile waits for a person, and nobody is refuted for it.
+    pub(super) of_programs: Vec<String>,
 }
 
 impl Home {
@@ -145,12 +147,18 @@ impl Home {
         let changes: Vec<HomeChange> =
             now.changes_since(&watch.before).into_iter().filter(|change| !own.contains(change.path())).collect();
         *lock(&self.seen) = Some((Instant::now(), now.clone()));
-        let words = now.words(&changes);
         // Who works elsewhere at the same time may have done it.
         let nobody_else = watch.alone && self.begun.load(Ordering::SeqCst) == watch.begun;
         if changes.is_empty() || watch.whose == Whose::Work || !nobody_else {
-            return Ok(Changed { by_work: words, by_base: Vec::new() });
+            let (of_programs, files): (Vec<HomeChange>, Vec<HomeChange>) =
+                changes.into_iter().partition(HomeChange::is_of_programs);
+            return Ok(Changed {
+                by_work: now.words(&files),
+                by_base: Vec::new(),
+                of_programs: now.words(&of_programs),
+            });
         }
+        let words = now.words(&changes);
         let own = {
             let mut own = lock(&self.own);
             own.extend(changes.iter().map(|change| change.path().to_owned()));
@@ -162,7 +170,7 @@ impl Home {
             // Whoever goes on with the run after a kill asks about it then.
             tracing::warn!(%error, "what the base changes in the home directory was not noted");
         }
-        Ok(Changed { by_work: Vec::new(), by_base: words })
+        Ok(Changed { by_work: Vec::new(), by_base: words, of_programs: Vec::new() })
     }
 
     /// Writes down what is another one than before the run, for the next one.
@@ -206,7 +214,10 @@ impl Changed {
         let words = |what| {
             format!("{what} by set-up or a check of what is committed: in this run, that file counts against nobody")
         };
-        self.by_base.iter().map(words)
+        let perhaps = |what| {
+            format!("{what} while an agent or a check worked: by it, by you or by a tool of yours; checks find it")
+        };
+        self.by_base.iter().map(words).chain(self.of_programs.iter().map(perhaps))
     }
 }
 

@@ -112,6 +112,12 @@ impl Redactor {
         Ok(())
     }
 
+    /// Whether a variable of this name holds a secret, by the rules that are shipped.
+    #[must_use]
+    pub fn is_secret_name(name: &str) -> bool {
+        Rules::shipped().is_secret_name(name)
+    }
+
     /// From now on what stands in these names is no secret: the names are in files, paths and branches for everybody
     /// to see, and records have to be found by them.
     pub fn let_stand<'a>(names: impl IntoIterator<Item = &'a str>) {

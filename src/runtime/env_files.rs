@@ -2,6 +2,7 @@
 
 use crate::domain::policy;
 use crate::files::open_named;
+use crate::redaction::Redactor;
 use globset::GlobBuilder;
 use globset::GlobMatcher;
 use std::io::Read;
@@ -17,24 +18,33 @@ const MOST_VARIABLES: usize = 1000;
 /// Of all together so much is read: the others are data.
 const MOST_BYTES_OF_ALL: u64 = 8 << 20;
 
-/// The variables of the files that `carry` names, whatever they are called: who looks for them takes those whose names are like a secret's.
+/// The variables of the files that `carry` names, whatever those are called, as far as their own names are like a secret's.
 pub(super) fn variables(values: &policy::Values) -> Vec<(String, String)> {
     let root = &values.project.root;
-    let files = values.workspace.carry.iter().flat_map(|glob| matching(root, glob));
+    secrets_in(values.workspace.carry.iter().flat_map(|glob| matching(root, glob)))
+}
+
+/// The variables with names of secrets in these files.
+fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
     let mut files: Vec<(u64, PathBuf)> =
         files.filter_map(|file| Some((file.symlink_metadata().ok()?.len(), file))).collect();
-    // Data is large.
-    files.sort();
+    // Data is large, and of code there are many files.
+    let is_other = |file: &Path| !file.file_name().is_some_and(|name| name.to_string_lossy().contains(".env"));
+    files.sort_by_key(|(bytes, file)| (is_other(file), *bytes));
     let (mut found, mut read) = (Vec::new(), 0);
     for (bytes, file) in files {
+        if bytes > MOST_BYTES {
+            continue;
+        }
         read += bytes;
-        if bytes > MOST_BYTES || read > MOST_BYTES_OF_ALL {
+        if read > MOST_BYTES_OF_ALL {
             break;
         }
         let mut text = Vec::new();
         // What cannot be read now cannot be carried either.
         if open_named(&file).is_ok_and(|file| file.take(MOST_BYTES).read_to_end(&mut text).is_ok()) {
-            found.extend(variables_in(&String::from_utf8_lossy(&text)));
+            let variables = variables_in(&String::from_utf8_lossy(&text));
+            found.extend(variables.into_iter().filter(|(name, _)| Redactor::is_secret_name(name)));
         }
     }
     found.truncate(MOST_VARIABLES);
@@ -168,6 +178,20 @@ mod tests {
         check("\u{feff}A_KEY=one\rB_KEY=two", &[("A_KEY", "one"), ("B_KEY", "two")]);
         check("A_KEY=\"one\ntwo \\\"three\\\"\nfour\"\nB=2", &[("A_KEY", "one\ntwo \"three\"\nfour"), ("B", "2")]);
         check("A_KEY=\"it is open\nB=2", &[("A_KEY", "\"it is open"), ("B", "2")]);
+    }
+
+    #[test]
+    fn variables_with_the_names_of_secrets_are_found_among_many_files() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("mods")).unwrap();
+        for number in 0..1200 {
+            std::fs::write(dir.path().join(format!("mods/{number}.js")), "a = 1\nb = 2\n").unwrap();
+        }
+        std::fs::write(dir.path().join(".env"), "# of the shop\nSHOP_API_KEY=one-two-three\nNAME=shop\n").unwrap();
+        let mut files = below(vec![dir.path().join("mods"), dir.path().join(".env")], &mut 0);
+        assert_eq!(files.len(), 1201);
+        let found = secrets_in(files.drain(..));
+        assert_eq!(found, [("SHOP_API_KEY".to_owned(), "one-two-three".to_owned())]);
     }
 
     #[test]

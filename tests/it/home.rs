@@ -93,6 +93,9 @@ fn what_is_as_it_was_is_no_question_and_one_call_may_trust_what_is_left() {
     assert_eq!(mode & 0o077, 0, "{mode:o}");
     let kept: Value = serde_json::from_slice(&fs::read(file.path()).unwrap()).unwrap();
     assert_eq!((&kept["v"], kept["left"].as_array().unwrap().len()), (&json!(1), 2), "{kept:#}");
+    // Whoever changes it once more answers nothing: it may have changed itself.
+    fs::write(home(&project).join(".npmrc"), "other").unwrap();
+    ran(&project, &["trust", "--show"]).exits(1).prints("+ ~/.npmrc");
     fs::remove_file(home(&project).join(".npmrc")).unwrap();
     let shown = ran(&project, &["trust", "--show"]).exits(1).stdout.clone();
     assert!(!shown.contains("+ ~/.npmrc") && shown.contains("+ ~/.config/pip/pip.conf"), "{shown}");

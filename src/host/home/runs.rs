@@ -76,6 +76,9 @@ struct Left {
     how: How,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tree: Option<PathText>,
+    /// What it was before the run; none: it was not there, or is one of many in a tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    was: Option<String>,
     /// What it is; none: it is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     now: Option<String>,
@@ -106,19 +109,31 @@ impl PathText {
 }
 
 impl Left {
-    fn of(change: &HomeChange, salt: &str) -> Self {
+    /// `files`: the lines of the run's beginning.
+    fn of(change: &HomeChange, salt: &str, (files, home): (&[String], &Path)) -> Self {
+        let called = name(&change.path, home);
+        let before = files.iter().filter_map(|line| line.split_once(' ')).find(|(_, file)| *file == called);
+        let was = before.map(|(digest, _)| digest.to_owned()).filter(|_| change.tree.is_none());
         let now = digest_at(&change.path, change.tree.is_some(), salt);
         Self {
             path: PathText::from(&*change.path),
             how: change.how,
             tree: change.tree.as_deref().map(PathText::from),
+            was,
             now: now.filter(|_| change.how != How::Unnamed),
         }
     }
 
-    /// Whether it is there as the run left it. What nobody can name is there until a person accepts it.
+    /// Whether it is not as it was before the run: whatever became of it since may have come of what the run left. What nobody can name is so until
+    /// a person accepts it.
     fn is_still_so(&self, salt: &str) -> bool {
-        self.how == How::Unnamed || digest_at(&self.path.path(), self.tree.is_some(), salt) == self.now
+        let now = digest_at(&self.path.path(), self.tree.is_some(), salt);
+        match self.how {
+            How::Unnamed => true,
+            How::Added => now.is_some(),
+            How::Removed => now.is_none() || self.was.is_some() && now != self.was,
+            How::Changed => self.was.is_none() || now != self.was,
+        }
     }
 
     fn change(&self) -> HomeChange {
@@ -129,6 +144,11 @@ impl Left {
             of_programs: false,
         }
     }
+}
+
+/// Whether these are one directory, by whatever name.
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
 /// What is at a path now.
@@ -213,8 +233,11 @@ impl HomeRuns {
         let file = self.file(run);
         let kept = self.read(&file)?;
         let accepted = kept.as_ref().map(|kept| kept.accepted.clone()).unwrap_or_default();
-        let left =
-            changes.iter().filter(|change| !change.is_of_programs()).map(|change| Left::of(change, run.as_str()));
+        let files = kept.as_ref().map(|kept| kept.files.clone()).unwrap_or_default();
+        let left = changes
+            .iter()
+            .filter(|change| !change.is_of_programs())
+            .map(|change| Left::of(change, run.as_str(), (&files, places.home())));
         let left: Vec<Left> = left.filter(|left| !accepted.contains(left)).collect();
         if left.is_empty() {
             return self.dir.join(&file).remove();
@@ -247,7 +270,9 @@ impl HomeRuns {
         let mut found = Vec::new();
         let mut now = None;
         for file in self.files()?.into_iter().filter(|file| Some(file) != going_on.as_ref()) {
-            let Some(kept) = self.read(&file)?.filter(|kept| kept.home.path() == places.home()) else { continue };
+            let Some(kept) = self.read(&file)?.filter(|kept| is_same(&kept.home.path(), places.home())) else {
+                continue;
+            };
             let left = kept.still_left(|| now.get_or_insert_with(|| HomeFiles::now(places)).clone());
             let changes: Vec<HomeChange> = left.iter().map(Left::change).collect();
             for (tree, changes) in change::together(&changes) {
@@ -277,7 +302,7 @@ impl HomeRuns {
 
     /// Of a run that lives no more, what is so still: what is another one later was not its doing.
     fn settle(&self, file: &OsString, places: &HomePlaces) -> io::Result<()> {
-        let is_settled = |kept: &Kept| kept.lives() || kept.home.path() != places.home();
+        let is_settled = |kept: &Kept| kept.lives() || !is_same(&kept.home.path(), places.home());
         let Some(kept) = self.read(file)?.filter(|kept| !is_settled(kept)) else { return Ok(()) };
         let left = kept.still_left(|| HomeFiles::now(places));
         if left.is_empty() {
@@ -333,7 +358,7 @@ impl Kept {
             let own = |change: &HomeChange| self.own.contains(&PathText::from(&*change.path));
             let changes = now().changes_since_lines(&self.files, &self.run, at);
             let asked = changes.iter().filter(|change| !own(change) && !change.is_of_programs());
-            asked.map(|change| Left::of(change, &self.run)).collect()
+            asked.map(|change| Left::of(change, &self.run, (&self.files, &self.home.path()))).collect()
         };
         left.into_iter().filter(|left| !self.accepted.contains(left) && left.is_still_so(&self.run)).collect()
     }

@@ -148,7 +148,8 @@ impl Home {
             now.changes_since(&watch.before).into_iter().filter(|change| !own.contains(change.path())).collect();
         *lock(&self.seen) = Some((Instant::now(), now.clone()));
         // Who works elsewhere at the same time may have done it.
-        let nobody_else = watch.alone && self.begun.load(Ordering::SeqCst) == watch.begun;
+        // And whatever an agent has left may do it later, also when what is committed is checked.
+        let nobody_else = watch.alone && watch.begun == 0 && self.begun.load(Ordering::SeqCst) == 0;
         if changes.is_empty() || watch.whose == Whose::Work || !nobody_else {
             let (of_programs, files): (Vec<HomeChange>, Vec<HomeChange>) =
                 changes.into_iter().partition(HomeChange::is_of_programs);

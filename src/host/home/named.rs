@@ -36,9 +36,7 @@ fn below(text: &[u8], at: usize, from: usize) -> Option<PathBuf> {
     if before.is_some_and(|before| before.is_ascii_alphanumeric() || b"/._-".contains(&before)) {
         return None;
     }
-    // What is written there is no program.
-    let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'');
-    if text[..at].iter().rev().find(|byte| !is_blank(byte)) == Some(&b'>') {
+    if !is_read_or_run(&text[..at]) {
         return None;
     }
     let ends = |byte: &u8| match before {
@@ -48,6 +46,22 @@ fn below(text: &[u8], at: usize, from: usize) -> Option<PathBuf> {
     let rest = &text[from..];
     let name = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
     (!name.is_empty()).then(|| PathBuf::from(OsStr::from_bytes(name)))
+}
+
+/// Whether what stands behind a text is run or sourced there, or is somebody's setting. An argument of a program (`vim ~/notes.md`), or what it
+/// writes (`> ~/.last_dir`), is not.
+fn is_read_or_run(text: &[u8]) -> bool {
+    /// Words behind which a command stands, or a file that is sourced.
+    const BEFORE: [&[u8]; 14] = [
+        b".", b"source", b"sh", b"bash", b"zsh", b"exec", b"eval", b"command", b"then", b"do", b"else", b"in", b"!",
+        b"{",
+    ];
+    let text = text.strip_suffix(b"\"").or_else(|| text.strip_suffix(b"'")).unwrap_or(text);
+    let trimmed = text.trim_ascii_end();
+    let Some(last) = trimmed.last() else { return true };
+    let is_new_line = text[trimmed.len()..].contains(&b'\n');
+    let word = trimmed.rsplit(|byte| byte.is_ascii_whitespace() || b";&|(".contains(byte)).next().unwrap_or_default();
+    is_new_line || b"=:;&|(`".contains(last) || BEFORE.contains(&word)
 }
 
 fn counts(below: &Path) -> bool {
@@ -81,12 +95,12 @@ mod tests {
         let text = format!(
             ". ~/a/env.sh\n[ -f \"$HOME/my dir/x\" ] && source ${{HOME}}/b\nfor f in ~/rc.d/*; do . $f; done\n\
              script-shell={}/opt/sh\nexport X=${{user.home}}/c.properties:~/d\nHISTFILE=~/.bash_history foo~/no ~/../up ~/\n\
-             cd() {{ builtin cd \"$@\" && pwd > ~/.last_dir; }}\n",
+             cd() {{ builtin cd \"$@\" && pwd > ~/.last_dir; }}\nalias n='vim ~/notes.md'\n",
             home.display()
         );
         let mut found = of(text.as_bytes(), home);
         found.sort();
-        let expected = ["a/env.sh", "b", "c.properties:~/d", "d", "my dir/x", "opt/sh", "rc.d/one"];
+        let expected = ["a/env.sh", "b", "c.properties:~/d", "d", "opt/sh", "rc.d/one"];
         assert_eq!(found, expected.map(|below| home.join(below)));
         assert!(of(b"\x7fELF\0~/a", home).is_empty());
     }

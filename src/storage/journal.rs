@@ -10,6 +10,7 @@ use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::Timestamp;
 use crate::files::Place;
+use crate::redaction::Redactor;
 use crate::services::Clock;
 use crate::services::Journal;
 use crate::services::JournalError;
@@ -87,6 +88,10 @@ struct Line<'e> {
 impl Journal for FileJournal {
     async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
         let mut line = Vec::with_capacity(512);
+        if let JournalEntry::RunStarted { plan, .. } = &entry {
+            // A variable may have the same value (`CACHE_KEY`); nobody could go on with the run.
+            Redactor::let_stand(plan.base.as_deref());
+        }
         let envelope = Line { v: 1, at: self.clock.now(), entry: &entry };
         jsonl::write(&mut line, &envelope).map_err(|e| self.error(&e))?;
         self.log.append(&line).await.map_err(|e| self.error(&e.message))

@@ -271,3 +271,14 @@ fn what_a_carried_file_of_variables_holds_is_kept_nowhere() {
     }
     assert_ne!(holding(&project.dir.join(".reflection"), &["corner shop of mine".to_owned()]), [""; 0]);
 }
+
+/// As caches of build services are keyed.
+#[test]
+fn the_commit_of_a_run_stands_although_a_variable_is_set_to_it() {
+    let project = Project::new("echo right > answer.txt");
+    let commit = project.git(&["rev-parse", "HEAD"]);
+    let mut command = project.command(&["run"]);
+    command.env("CACHE_KEY", commit.trim());
+    Ran::of(command, "").exits(0);
+    assert_ne!(holding(&project.dir.join(".reflection/runs"), &[commit.trim().to_owned()]), [""; 0]);
+}

@@ -460,7 +460,10 @@ impl TaskRun {
         let Confirmed { change, checks, judgement, .. } = *confirmed;
         let (workspace, base) = (&prepared.workspace, prepared.workspace.base());
         let is_code = |file: &String| toolchain::is_code(file) && !toolchain::is_test(file);
-        let is_by_data = judgement.proof == Some(Proof::TurnedGreen) && !change.files.iter().any(is_code);
+        // What says nothing of tests, a search or a formatter, may ask for just this file.
+        let runs_tests = || checks.iter().any(|check| toolchain::summary(&check.output.text()).is_some());
+        let is_by_data =
+            judgement.proof == Some(Proof::TurnedGreen) && !change.files.iter().any(is_code) && runs_tests();
         let commands = checks.iter().map(|check| check.spec.run.to_string()).collect::<Vec<_>>().join("\n");
         let is_asked = |name: &str| commands.contains(name) || scripts.run.contains(name);
         for file in change.existed.iter().filter(|file| !toolchain::is_code(file)).take(NAMES) {

@@ -181,7 +181,14 @@ fn what_lies_in_any_directory_above_a_room_confirms_nothing_for_a_night() {
         is_left_to_a_person(&plant, &format!("{dir}/{index}"), &format!("{dir}/{index} was added"), &[]);
     }
     let plant = "D=$(ls -d ~/.local/state/reflexion/rooms/*/run); mkdir -p $D/.cargo; echo > $D/.cargo/config.toml";
-    is_left_to_a_person(plant, "../.cargo/config.toml", "/run/.cargo/config.toml was added", &[]);
+    // Beside its room it is gone before the next check.
+    let project = Project::new(&plants(plant));
+    fooled_by(&project, "../.cargo/config.toml");
+    let night = project.run(&["overnight", "--json", "--jobs", "1"]);
+    for id in ["t", "u"] {
+        assert_eq!(night.task(id)["verdict"], json!("false_done"), "{}", night.stderr);
+    }
+    night.says("/run/.cargo/config.toml was added");
 }
 
 /// Work of a night whose own set-up and checks change files that tools read.
@@ -214,4 +221,68 @@ fn what_the_base_changes_by_itself_is_nobodys_offence_and_no_question() {
     project.config(|config| config["agents"]["sh"] = agent);
     let refuted = project.run(&["run", "a", "--again", "--max-attempts", "1", "--json"]);
     refuted.exits(1).says("~/.npmrc was added while an agent or a check worked");
+}
+
+#[test]
+fn what_a_check_leaves_beside_its_room_is_gone_before_the_next_one() {
+    let agent =
+        "[ \"$REFLEXION_ATTEMPT\" = 1 ] && echo 'mkdir -p ../build; touch ../build/x' > made.sh; echo a >> a.txt";
+    let project = Project::new(agent);
+    let check = "test -e ../build/x || grep -qx right answer.txt || { sh made.sh; false; }";
+    project.tasks(&[task_with_check("t", check)]);
+    let refuted = project.run(&["run", "t", "--max-attempts", "2", "--json"]);
+    refuted.exits(1);
+    assert_eq!(refuted.json()["tasks"][0]["attempts"], json!(2), "{}", refuted.stderr);
+}
+
+#[test]
+fn what_a_person_changes_after_a_kill_in_set_up_is_no_agents_doing() {
+    let project = Project::new("echo right > answer.txt");
+    let setup = "if [ ! -e \"$OUT/there\" ]; then touch \"$OUT/there\"; sleep 60; fi";
+    project.config(|config| config["setup"] = json!(["sh", "-c", setup]));
+    project.tasks(&[task_with_check("t", "grep -qx right answer.txt")]);
+    ran(&project, &["trust"]).exits(0);
+    let mut night = asked(&project, &["overnight"]).spawn().unwrap();
+    project.await_told("there");
+    night.kill().unwrap();
+    night.wait().unwrap();
+    fs::write(home(&project).join(".gitconfig"), "[user]\n\tname = Me\n").unwrap();
+    ran(&project, &["trust", "--show"]).exits(0);
+    let resumed = ran(&project, &["overnight", "--resume", "--json"]);
+    resumed.exits(0);
+    assert!(resumed.task("t")["needs"].is_null(), "{}", resumed.stderr);
+}
+
+#[test]
+fn the_question_names_all_that_was_left_in_a_directory_what_runs_by_itself_first() {
+    let site = "~/.local/lib/python3.12/site-packages";
+    let project = Project::new(&plants(&format!(
+        "mkdir -p {site}/a; echo > {site}/AUTHORS.txt; echo > {site}/a/__init__.py; echo > {site}/usercustomize.py"
+    )));
+    fs::create_dir_all(home(&project).join(&site[2..])).unwrap();
+    fooled_by(&project, "~/.local/lib/python3.12/site-packages/AUTHORS.txt");
+    ran(&project, &["trust"]).exits(0);
+    ran(&project, &["run", "t", "--max-attempts", "1"]).exits(1);
+    let shown = ran(&project, &["trust", "--show"]).exits(1).stdout.clone();
+    let names = ["usercustomize.py", "AUTHORS.txt was added", "a/__init__.py was added"];
+    let places: Vec<Option<usize>> = names.iter().map(|name| shown.find(name)).collect();
+    assert!(places.iter().all(Option::is_some) && places[0] < places[1], "{shown}");
+}
+
+#[test]
+fn what_another_projects_set_up_changes_at_the_same_time_refutes_nobody() {
+    let other = Project::new("touch \"$OUT/begun\"; sleep 60");
+    let setup = "git config --global --add safe.directory /x";
+    other.config(|config| config["setup"] = json!(["sh", "-c", setup]));
+    other.tasks(&[task_with_check("t", "false")]);
+    let mut working = other.command(&["run", "t"]).spawn().unwrap();
+    other.await_told("begun");
+    let project = Project::new(&format!("{setup}; echo right > answer.txt"));
+    project.tasks(&[task_with_check("t", "grep -qx right answer.txt")]);
+    let mut command = project.command(&["run", "t", "--max-attempts", "1"]);
+    command.env("HOME", home(&other));
+    let confirmed = Ran::of(command, "");
+    working.kill().unwrap();
+    working.wait().unwrap();
+    confirmed.exits(0);
 }

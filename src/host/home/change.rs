@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde::Serialize;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -22,6 +23,16 @@ impl HomeChange {
     #[must_use]
     pub fn is_of_programs(&self) -> bool {
         self.of_programs
+    }
+
+    /// Whether it is of a kind that tools run without being asked for it: a program, and what every Python reads.
+    pub(super) fn runs_by_itself(&self) -> bool {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let is_program = || self.path.metadata().is_ok_and(|file| file.is_file() && file.mode() & 0o111 != 0);
+        name.ends_with(".pth")
+            || name.starts_with("sitecustomize.")
+            || name.starts_with("usercustomize.")
+            || is_program()
     }
 
     /// Where it is.

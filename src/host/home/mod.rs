@@ -78,7 +78,7 @@ impl HomePlaces {
         }
     }
 
-    fn home(&self) -> &Path {
+    pub(super) fn home(&self) -> &Path {
         &self.home
     }
 

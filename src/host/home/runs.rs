@@ -27,6 +27,7 @@ use sha2::Digest;
 use sha2::Sha256;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fmt::Write;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
@@ -58,6 +59,9 @@ struct Kept {
     began: u64,
     /// [`HomeFiles::lines`] of its beginning, with the run as salt.
     files: Vec<String>,
+    /// No agent has begun yet: nothing that is another one since is an agent's doing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    idle: bool,
     /// What its set-up and checks change at the base.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     own: BTreeSet<PathText>,
@@ -146,6 +150,11 @@ impl Left {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_false(is: &bool) -> bool {
+    !is
+}
+
 /// Whether these are one directory, by whatever name.
 fn is_same(one: &Path, other: &Path) -> bool {
     one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
@@ -214,6 +223,37 @@ impl HomeRuns {
         Ok(Beginning { lines: kept.files, at, own: kept.own.iter().map(PathText::path).collect() })
     }
 
+    /// Whether a run was cut off before an agent began.
+    ///
+    /// # Errors
+    /// If what is noted cannot be read.
+    pub(in crate::host) fn is_idle(&self, run: &RunId) -> io::Result<bool> {
+        Ok(self.read(&self.file(run))?.is_some_and(|kept| kept.idle))
+    }
+
+    /// Notes that an agent begins.
+    ///
+    /// # Errors
+    /// If it cannot be written down.
+    pub(in crate::host) fn note_work(&self, run: &RunId) -> io::Result<()> {
+        let file = self.file(run);
+        match self.read(&file)?.filter(|kept| kept.idle) {
+            Some(kept) => self.write(&file, &Kept { idle: false, ..kept }),
+            None => Ok(()),
+        }
+    }
+
+    /// What set-up and checks of other projects whose runs are at work change at their base.
+    ///
+    /// # Errors
+    /// If what is noted cannot be read.
+    pub(in crate::host) fn own_of_others(&self, run: &RunId) -> io::Result<BTreeSet<PathBuf>> {
+        let own = self.file(run);
+        let others = self.files()?.into_iter().filter(|file| *file != own);
+        let kept: Vec<Kept> = others.filter_map(|file| self.read(&file).transpose()).collect::<io::Result<_>>()?;
+        Ok(kept.iter().filter(|kept| kept.lives()).flat_map(|kept| kept.own.iter().map(PathText::path)).collect())
+    }
+
     /// Notes which files set-up and checks change at the base of a run.
     ///
     /// # Errors
@@ -255,6 +295,7 @@ impl HomeRuns {
             home: PathText::from(places.home()),
             began,
             files: beginning.lines,
+            idle: true,
             own: BTreeSet::new(),
             accepted: Vec::new(),
             left: None,
@@ -353,6 +394,8 @@ impl Kept {
     fn still_left(&self, now: impl FnOnce() -> HomeFiles) -> Vec<Left> {
         let left = if let Some(left) = &self.left {
             left.clone()
+        } else if self.idle {
+            Vec::new()
         } else {
             let at = (self.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(self.began));
             let own = |change: &HomeChange| self.own.contains(&PathText::from(&*change.path));
@@ -370,16 +413,30 @@ impl Kept {
     }
 }
 
+/// Limit of files that one question names.
+const MOST_NAMED: usize = 40;
+
 fn item(kept: &Kept, tree: Option<&PathBuf>, changes: &[&HomeChange], places: &HomePlaces) -> TrustItem {
+    let mut changes = changes.to_vec();
+    changes.sort_by_key(|change| !change.runs_by_itself());
     let how = match changes[0].how {
         How::Unnamed => "other in its files".to_owned(),
         how => how.words().trim_start_matches("was ").to_owned(),
     };
-    let more = match (tree, changes.len() - 1) {
-        (Some(tree), more @ 1..) => format!(" ({more} more in {})", name(tree, places.home())),
-        _ => String::new(),
+    let (first, others) = (&changes[0], &changes[1..]);
+    let below = |change: &HomeChange| match tree.and_then(|tree| change.path.strip_prefix(tree).ok()) {
+        Some(below) => name(below, places.home()),
+        None => name(&change.path, places.home()),
     };
-    let read = if more.is_empty() { "tools read it" } else { "tools read them" };
-    let text = format!("{how}{more} while an agent worked (run {}); {read}", kept.run);
-    TrustItem::new(name(&changes[0].path, places.home()), TrustKind::Home, text)
+    let named = others.iter().take(MOST_NAMED).map(|change| format!("{} {}", below(change), change.how.words()));
+    let mut named = named.collect::<Vec<_>>().join(", ");
+    if others.len() > MOST_NAMED {
+        let _ = write!(named, ", and {} more", others.len() - MOST_NAMED);
+    }
+    let (more, read) = match tree.filter(|_| !others.is_empty()) {
+        Some(tree) => (format!("; in {} {named}", name(tree, places.home())), "tools read them"),
+        None => (String::new(), "tools read it"),
+    };
+    let text = format!("{how} while an agent worked (run {}){more}; {read}", kept.run);
+    TrustItem::new(name(&first.path, places.home()), TrustKind::Home, text)
 }

@@ -82,6 +82,9 @@ impl Home {
         let (places, runs, of) = (HomePlaces::of(project), HomeRuns::of(project), run.clone());
         let state = project.user_state().join("home");
         let begin = move || {
+            // Before an agent has begun, only the user and what is committed were at work.
+            let idle = runs.is_idle(&of).map_err(io_error("read", &state))?;
+            let lines = lines.filter(|_| !idle);
             let (whole, beginning) = if let Some(lines) = lines {
                 (None, Beginning { lines, ..Beginning::default() })
             } else {
@@ -119,14 +122,18 @@ impl Home {
     /// What is another one than when the run began.
     pub(super) async fn steered(&self) -> Result<Vec<String>, WorkspaceError> {
         let now = self.now().await?;
-        Ok(now.words(&self.since_it_began(&now)))
+        Ok(now.words(&self.since_it_began(&now).await))
     }
 
     /// Before somebody works.
     pub(super) async fn watch(&self, whose: Whose) -> Result<Watch, WorkspaceError> {
         let at_work = match whose {
             Whose::Work => {
-                self.begun.fetch_add(1, Ordering::SeqCst);
+                if self.begun.fetch_add(1, Ordering::SeqCst) == 0 {
+                    let (runs, run) = (self.runs.clone(), self.run.clone());
+                    let state = self.places.home().to_owned();
+                    blocking(move || runs.note_work(&run).map_err(io_error("note in the state of", &state))).await?;
+                }
                 Some(Arc::clone(&self.at_work))
             }
             Whose::Base => None,
@@ -143,9 +150,7 @@ impl Home {
     /// After it.
     pub(super) async fn end(&self, watch: Watch) -> Result<Changed, WorkspaceError> {
         let now = self.now().await?;
-        let own = lock(&self.own).clone();
-        let changes: Vec<HomeChange> =
-            now.changes_since(&watch.before).into_iter().filter(|change| !own.contains(change.path())).collect();
+        let changes = self.without_own(now.changes_since(&watch.before)).await;
         *lock(&self.seen) = Some((Instant::now(), now.clone()));
         // Who works elsewhere at the same time may have done it.
         // And whatever an agent has left may do it later, also when what is committed is checked.
@@ -177,7 +182,7 @@ impl Home {
     /// Writes down what is another one than before the run, for the next one.
     pub(super) async fn finish(&self) -> Result<(), WorkspaceError> {
         let now = self.now().await?;
-        let changes = self.since_it_began(&now);
+        let changes = self.since_it_began(&now).await;
         let (runs, run, places) = (self.runs.clone(), self.run.clone(), self.places.clone());
         let noted = blocking(move || Ok(runs.end(&run, &places, &changes))).await?;
         if let Err(error) = noted {
@@ -187,14 +192,30 @@ impl Home {
         Ok(())
     }
 
-    fn since_it_began(&self, now: &HomeFiles) -> Vec<HomeChange> {
+    async fn since_it_began(&self, now: &HomeFiles) -> Vec<HomeChange> {
         let Beginning { lines, at, .. } = &self.beginning;
         let changes = match &self.whole {
             Some(whole) => now.changes_since(whole),
             None => now.changes_since_lines(lines, self.run.as_str(), *at),
         };
-        let own = lock(&self.own);
-        changes.into_iter().filter(|change| !own.contains(change.path())).collect()
+        self.without_own(changes).await
+    }
+
+    /// Without what set-up and checks change at the base, here and in other projects whose runs are at work.
+    async fn without_own(&self, mut changes: Vec<HomeChange>) -> Vec<HomeChange> {
+        {
+            let own = lock(&self.own);
+            changes.retain(|change| !own.contains(change.path()));
+        }
+        if !changes.is_empty() {
+            let (runs, run) = (self.runs.clone(), self.run.clone());
+            match blocking(move || Ok(runs.own_of_others(&run))).await {
+                Ok(Ok(others)) => changes.retain(|change| !others.contains(change.path())),
+                Ok(Err(error)) => tracing::warn!(%error, "what other runs change in the home directory is not known"),
+                Err(error) => tracing::warn!(%error, "what other runs change in the home directory is not known"),
+            }
+        }
+        changes
     }
 
     async fn now(&self) -> Result<HomeFiles, WorkspaceError> {

@@ -274,8 +274,11 @@ impl Slot {
         if self.is_spoilt() {
             return Err(Doubt::Of("somebody has written to the index that says what is untouched"));
         }
-        if self.number.role() == Role::Work {
-            self.is_somebodys();
+        match self.number.role() {
+            Role::Work => self.is_somebodys(),
+            // What an earlier check has left beside its room would be found by a search for `..`.
+            Role::Room if target.shared.slots.is_alone(Role::Room) => self.remove_others(&target.shared.slots).await?,
+            Role::Room => {}
         }
         if self.known.loaded == target.tree && self.is_untouched().await? {
             if self.known.head != target.head {
@@ -511,7 +514,7 @@ impl Slot {
         blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
-    /// Removes what agents have made beside their workspaces (`git worktree add ../other`), whatever they have called it.
+    /// Removes what agents and checks have made beside their workspaces (`git worktree add ../other`), whatever they have called it.
     async fn remove_others(&self, slots: &Slots) -> Result<(), WorkspaceError> {
         let (all, run) = (self.all.clone(), self.place.parent().unwrap_or(&self.place).to_owned());
         let listed = all.list(&run).map_err(io_error("list", &all.path().join(&run)))?;

@@ -142,14 +142,22 @@ impl ProofHunks {
     /// At most this many places stand in a sentence.
     const NAMED: usize = 5;
 
-    /// What no check notices, in words; none if there is no such line. `shown` makes a place, in which an agent has chosen the file's name,
+    /// What no check notices, and of which nobody knows, in words; none if there is no such line. `shown` makes a place, in which an agent has chosen the file's name,
     /// fit for where it is shown.
     #[must_use]
     pub fn words(&self, shown: impl Fn(&str) -> String) -> Option<String> {
-        let places: Vec<String> = self.not_noticed.iter().take(Self::NAMED).map(|place| shown(place)).collect();
-        let more = self.not_noticed.len().saturating_sub(Self::NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        (!places.is_empty()).then(|| format!("not noticed by any check: {}{more}", places.join(", ")))
+        let of = |what: &str, places: &[String]| {
+            let named: Vec<String> = places.iter().take(Self::NAMED).map(|place| shown(place)).collect();
+            let more = places.len().saturating_sub(Self::NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            (!named.is_empty()).then(|| format!("{what}: {}{more}", named.join(", ")))
+        };
+        let words = [
+            of("not noticed by any check", &self.not_noticed),
+            of("not tried whether a check notices it", &self.not_tried),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        (!words.is_empty()).then(|| words.join("; "))
     }
 
     /// Whether nothing of a change could be taken back.

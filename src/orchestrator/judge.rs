@@ -207,12 +207,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
                 }
                 Some(&i) => {
                     let how = if has_own || evidence.is_about_red {
-                        "give the task a check of its own that is red until then"
+                        "a check of its own that is red until then shows it"
                     } else {
-                        "`expects` `fix` says so"
+                        "if it was, give the task `\"expects\": \"fix\"`"
                     };
                     let turned = has_turned(&checks[i], baseline);
-                    format!("{turned}; whether that was asked for is not known ({how})")
+                    format!("{turned}; whether that was asked for is not known: {how}")
                 }
                 None => because,
             };
@@ -351,15 +351,19 @@ fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
 
 /// That a red check has nothing but tests for an answer: the code is as it was.
 fn only_tests(change: &Change) -> String {
-    const NAMED: usize = 3;
     if change.no_op || change.files.is_empty() || !change.files.iter().all(|file| belongs_to_tests(file)) {
         return String::new();
     }
-    let named: Vec<String> =
-        change.files.iter().take(NAMED).map(|file| shorten(&one_line(file), 80).into_owned()).collect();
-    let more = change.files.len().saturating_sub(NAMED);
+    format!("; nothing but tests was changed: {}", first_files(&change.files))
+}
+
+/// The first few of these files, and how many more there are.
+pub(super) fn first_files(files: &[String]) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| shorten(&one_line(file), 80).into_owned()).collect();
+    let more = files.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("; nothing but tests was changed: {}{more}", named.join(", "))
+    format!("{}{more}", named.join(", "))
 }
 
 /// What tells a red check from the same one at the base, where that was red, too.

@@ -100,7 +100,10 @@ fn an_agents_silence_before_a_kill_is_no_idle_time() {
     let run = project.run(&["status", "--json"]).json()["run"].as_str().unwrap().to_owned();
     let alive = project.dir.join(".reflection/runs").join(&run).join("alive");
     let began = Instant::now();
-    while !alive.exists() {
+    // The last sign of life is one from after the last line of the journal.
+    let begun = fs::metadata(project.out.join("begun")).unwrap().modified().unwrap();
+    let lives = || fs::metadata(&alive).and_then(|alive| alive.modified()).is_ok_and(|at| at > begun);
+    while !lives() {
         assert!(began.elapsed() < Duration::from_secs(60), "nobody says that it lives");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -879,6 +879,20 @@ fn a_mistake_is_of_the_kind_that_a_weak_test_does_not_see() {
     );
     check("def letters(s):\\n  return set()\\n", "self.assertIsInstance(calc.letters(\"ab\"), set)", "stayed_green");
     check("def push(s, x):\\n  s.append(x)\\n", "s = []; calc.push(s, 1); self.assertEqual(s, [1])", "new_test");
+    // An object has no other value of its kind that any program could make, and a derived kind is not the one that it is derived from.
+    for (value, test) in [
+        ("datetime.date.today()", "isinstance(calc.v(), calc.datetime.date)"),
+        ("collections.Counter()", "isinstance(calc.v(), collections.Counter)"),
+        ("None", "calc.v() is None"),
+    ] {
+        let code = format!("import datetime, collections\\ndef v():\\n  return {value}\\n");
+        check(&code, &format!("import collections; self.assertTrue({test})"), "stayed_green");
+    }
+    check(
+        "def both(a, b):\\n  return b, a  # turned; round\\n",
+        "self.assertEqual(calc.both(1, 2), (2, 1))",
+        "new_test",
+    );
     // The first mistake in the line breaks it, which says nothing.
     check("def first(xs):\\n  return xs[0]\\n", "self.assertEqual(calc.first([5]), 5)", "new_test");
 }

@@ -30,6 +30,7 @@ use self::parts::Scripts;
 use super::attempt::Course;
 use super::attempt::Stopped;
 use super::checking::changed_outside;
+use super::judge;
 use super::judge::Judgement;
 use super::results::contradiction;
 use super::results::no_success;
@@ -681,6 +682,13 @@ impl Runs<'_> {
         turned.map(|check| check.spec.name.clone()).collect()
     }
 
+    /// The tests that were red and pass now, by their ids, of whatever check.
+    fn tests_turned(&self) -> Vec<String> {
+        let baseline = &self.prepared.baseline;
+        let tests = self.confirmed.checks.iter().flat_map(|check| check.tests_turned(baseline));
+        tests.map(one_line).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Confirmed with another proof, and why.
     fn proven(&self, proof: Proof, what: &str) -> Judgement {
         let judgement = self.confirmed.judgement;
@@ -706,7 +714,13 @@ impl Runs<'_> {
                 "{named} green only with {settings} as changed, which it runs: whether that is what is tested, or what tests it, a person must see"
             )
         } else {
-            format!("{named} so only with {settings} as changed")
+            let tests = self.tests_turned();
+            let passes = match tests.len() {
+                0 => format!("{named} green"),
+                1 => format!("test `{}` passes", tests[0]),
+                _ => format!("tests {} pass", judge::listed(&tests.iter().map(String::as_str).collect::<Vec<_>>())),
+            };
+            format!("{passes} only with {settings} as changed, and nothing shows that this is what was to be changed")
         };
         self.proven(Proof::TestsAdapted, &what)
     }
@@ -714,15 +728,14 @@ impl Runs<'_> {
     /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests
     /// as they were.
     fn by_tests_alone(&self, named: &str, parts: &Parts) -> Judgement {
-        let baseline = &self.prepared.baseline;
-        let tests = self.confirmed.checks.iter().flat_map(|check| check.tests_turned(baseline));
-        let tests: Vec<String> = tests.map(one_line).collect();
+        let tests = self.tests_turned();
         // Others are red in their check still.
         let named = if tests.is_empty() { named.to_owned() } else { names_of("test", &tests) };
+        let changed = judge::first_files(&self.confirmed.change.files);
         let without = if parts.code.is_empty() {
-            "nothing but tests and what decides how they run was changed"
+            format!("nothing but tests and what decides how they run was changed ({changed})")
         } else {
-            "red with the code of the attempt and the tests as they were"
+            "red with the code of the attempt and the tests as they were".to_owned()
         };
         let because = format!(
             "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and {without}"
@@ -730,14 +743,16 @@ impl Runs<'_> {
         if self.confirmed.expects != Expects::Fix {
             return self.unverifiable(&format!("{because}. If the tests were to be changed, it is done"));
         }
-        let next = if parts.old_tests {
-            "Bring the tests back as they were, and change the code"
+        let next = if parts.code.is_empty() {
+            format!("Bring {changed} back, as it was at the base, and change the code")
+        } else if parts.old_tests {
+            "Bring the tests back as they were, and change the code".to_owned()
         } else {
-            "Write a test that fails without the change of the code"
+            "Write a test that fails without the change of the code".to_owned()
         };
         let because = format!("{because}. {next}");
         let refuted = turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending);
-        Judgement { todo: vec![next.to_owned()], ..refuted }
+        Judgement { todo: vec![next], ..refuted }
     }
 }
 

@@ -62,14 +62,18 @@ const SECOND: usize = 100;
 /// How many mistakes are made at most.
 const MUTANTS: u32 = 2;
 
+/// Why nothing follows from a mistake.
+const BREAKS: &str = "a check is red, and by no assertion of theirs";
+const OLD_TOO: &str = "old tests notice it as well";
+
 /// What is noticed of a mistake.
 enum Noticed {
     /// A new test fails by what it asserts, and no old one; which, behind a sentence.
     ByNew(String),
     /// Nothing fails.
     ByNone,
-    /// Something breaks, or old tests notice it as well: that says nothing of what the new ones assert.
-    Unclear,
+    /// Why that says nothing of what the new ones assert.
+    Unclear(&'static str),
 }
 
 /// What a line has gained, as bytes of it: of `{"a": 1, "b": 2}` that was `{"a": 1}`, `, "b": 2`. All of it where nothing of it was there.
@@ -175,8 +179,8 @@ impl Runs<'_> {
             let killed = match self.notices(parts, &mistake).await? {
                 Ok(Noticed::ByNew(named)) => Some(named),
                 Ok(Noticed::ByNone) => None,
-                Ok(Noticed::Unclear) => {
-                    broke.push(mistake.words());
+                Ok(Noticed::Unclear(why)) => {
+                    broke.push(format!("{}: {why}", mistake.words()));
                     continue;
                 }
                 Err(because) => {
@@ -197,8 +201,7 @@ impl Runs<'_> {
             &match tried.survived {
                 0 if !broke.is_empty() => {
                     format!(
-                        "{NO_ASSERTION}; with a mistake in the new code ({}) something breaks, or old tests notice it as well, which says \
-                         nothing of the new ones",
+                        "{NO_ASSERTION}; what they assert is not known of a mistake in the new code ({})",
                         broke.join("; ")
                     )
                 }
@@ -229,14 +232,14 @@ impl Runs<'_> {
             return Ok(Err(because));
         }
         if !with_new.asserts_beyond(&Outcome::default(), parts) {
-            return Ok(Ok(if with_new.is_red { Noticed::Unclear } else { Noticed::ByNone }));
+            return Ok(Ok(if with_new.is_red { Noticed::Unclear(BREAKS) } else { Noticed::ByNone }));
         }
         let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
         let baseline = &self.prepared.baseline;
         let with_old = self.run(&tree, None, (contradiction_alone, baseline), Within::Walls).await?;
         // Where there are no old tests, their want is what is red.
         let is_silent = !with_old.is_red || self.counted.c == Some(Ran::Red) && !with_old.fails_anywhere();
-        Ok(Ok(if is_silent { Noticed::ByNew(with_new.named_beyond(baseline)) } else { Noticed::Unclear }))
+        Ok(Ok(if is_silent { Noticed::ByNew(with_new.named_beyond(baseline)) } else { Noticed::Unclear(OLD_TOO) }))
     }
 }
 

@@ -193,6 +193,14 @@ fn category(facts: &Facts<'_>) -> Category {
 
 fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
     let (suggestion, items): (&str, &[&str]) = match facts.class {
+        Class::EmptyChange if !facts.failure.files_changed.is_empty() => (
+            "Change files: this attempt has changed none, and what an earlier one left is not enough. Look at what differs from the base \
+             with `git diff`, take back what the task does not ask for, and write the rest of the change to disk.",
+            &[
+                "See with `git diff` what an earlier attempt left in the files",
+                "See with `git status` that your own change is there before stopping",
+            ],
+        ),
         Class::EmptyChange => (
             "Change files: this attempt has changed none. If the task seems to \
              be done already, prove it by its criteria and say so; otherwise write the change to disk.",

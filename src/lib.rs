@@ -29,7 +29,10 @@ pub mod config;
 
 // Contracts: what a service promises, and how services are put together.
 pub mod services;
-pub mod layer;
+#[doc(inline)]
+pub use reflexion_layer::layer;
+pub use reflexion_layer::layers;
+pub use reflexion_layer::service;
 pub mod files;
 #[cfg(any(feature = "llm", feature = "notify"))]
 pub mod http;

@@ -44,7 +44,7 @@ fn wrong_layers_do_not_compile() {
     config.comment_defaults.base().require_annotations = Spanned::dummy(false).into();
     config.out_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail");
     // Where something stands in our source, and how far the margin is, changes with every edit of it.
-    config.stderr_filter(r"(src/\w+/\w+\.rs):\d+:\d+", "$1");
+    config.stderr_filter(r"((?:crates/\w+/)?src/[\w/]+\.rs):\d+:\d+", "$1");
     config.stderr_filter(r"(?m)^ *\d+ \|", "LL |");
     config.stderr_filter(r"(?m)^ +(-->|\||=|:::)", "   $1");
     config.stderr_filter(r"(?m)^ +(= note: the full name for the type|= note: consider using `--verbose`).*\n", "");

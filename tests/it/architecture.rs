@@ -12,33 +12,71 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Rows of the form ``| `module` | `a`, `b` |`` under the heading about imports.
-fn table() -> Table {
+/// Rows of the form ``| `name` | `a`, `b` | … |`` under a heading.
+fn rows(heading: &str) -> Vec<(String, Vec<BTreeSet<String>>)> {
     let text = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).unwrap();
-    let section = text.split("## Who may import whom").nth(1).expect("the document has the table");
+    let section = text.split(&format!("\n## {heading}\n")).nth(1).expect("the document has the table");
     let words = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
-    section
-        .split("\n## ")
-        .next()
-        .unwrap()
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .map(|line| {
-            let cells: Vec<&str> = line.trim_matches('|').split('|').collect();
-            (words(cells[0])[0].clone(), words(cells[1]).into_iter().collect())
-        })
-        .collect()
+    let rows = section.split("\n## ").next().unwrap().lines().filter(|line| line.starts_with("| `")).map(|line| {
+        let mut cells = line.trim_matches('|').split('|').map(words);
+        (cells.next().unwrap()[0].clone(), cells.map(|words| words.into_iter().collect()).collect())
+    });
+    rows.collect()
 }
 
-fn sources(dir: &Path, found: &mut Vec<PathBuf>) {
+/// Each module with those that it may import.
+fn table() -> Table {
+    rows("Who may import whom").into_iter().map(|(module, cells)| (module, cells[0].clone())).collect()
+}
+
+fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            sources(&path, found);
+            files_below(&path, found);
         } else if path.extension().is_some_and(|e| e == "rs") {
             found.push(path);
         }
     }
+}
+
+/// Where sources lie: `src` of each crate in `crates/`, and the program's own.
+fn source_dirs() -> Vec<PathBuf> {
+    let crates = fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    let mut dirs: Vec<PathBuf> = crates.collect();
+    dirs.sort();
+    dirs.push(root().join("src"));
+    dirs
+}
+
+/// One source file of the product.
+struct Source {
+    /// The module that it belongs to, whichever crate holds that.
+    module: String,
+    /// Where it lies below `src` of its crate, so that a module may move to another: `host/git.rs`, `cli/args/mod.rs`.
+    place: String,
+    path: PathBuf,
+}
+
+impl Source {
+    fn text(&self) -> String {
+        fs::read_to_string(&self.path).unwrap()
+    }
+}
+
+/// Every source file of the program and of its crates.
+fn sources() -> Vec<Source> {
+    let mut found = Vec::new();
+    for src in source_dirs() {
+        let mut files = Vec::new();
+        files_below(&src, &mut files);
+        for path in files {
+            let relative = path.strip_prefix(&src).unwrap();
+            let module = relative.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
+            found.push(Source { module, place: relative.display().to_string(), path });
+        }
+    }
+    found
 }
 
 /// The text before the tests at the end of a file.
@@ -47,28 +85,29 @@ fn without_tests(text: &str) -> &str {
 }
 
 /// Every `(importing module, imported module, file:line)` of the code; comments and doc comments do not import.
+///
+/// Modules of other crates are imported as those of the own one are: the root of the crate (`lib.rs`) takes them in.
 fn imports() -> Vec<(String, String, String)> {
-    let src = root().join("src");
-    let mut files = Vec::new();
-    sources(&src, &mut files);
+    let others: Vec<String> = source_dirs().iter().map(|src| format!("reflexion_{}::", crate_of(src))).collect();
     let mut found = Vec::new();
-    for file in files {
-        let relative = file.strip_prefix(&src).unwrap();
-        let module = relative.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
-        let text = fs::read_to_string(&file).unwrap();
+    for source in sources() {
         // What only tests import makes no cycle in the product.
-        for (number, line) in without_tests(&text).lines().enumerate() {
+        for (number, line) in without_tests(&source.text()).lines().enumerate() {
             let code = line.split("//").next().unwrap_or_default();
+            let place = format!("{}:{}", source.place, number + 1);
+            assert!(
+                source.module == "lib" || !others.iter().any(|other| code.contains(other)),
+                "{place}: write `crate::module`, and take the module in in `lib.rs`"
+            );
             for part in code.split("crate::").skip(1) {
                 let name: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                let place = format!("{}:{}", relative.display(), number + 1);
                 assert!(
                     !name.is_empty(),
                     "{place}: one `use crate::module` per line, so that the imports can be read as text"
                 );
                 // A macro of the crate's root (`crate::layers!`) is no module.
                 if name.starts_with(|c: char| c.is_lowercase()) && !part[name.len()..].starts_with('!') {
-                    found.push((module.clone(), name, place));
+                    found.push((source.module.clone(), name, place.clone()));
                 }
             }
         }
@@ -105,26 +144,54 @@ fn modules_import_only_what_the_table_allows() {
 }
 
 #[test]
-fn every_module_of_the_library_is_in_the_table() {
-    let lib = fs::read_to_string(root().join("src/lib.rs")).unwrap();
-    let modules: BTreeSet<String> =
-        lib.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';').map(str::to_owned)).collect();
+fn every_module_is_in_the_table_and_the_program_offers_it() {
+    let facade = fs::read_to_string(root().join("src/lib.rs")).unwrap();
+    let mut modules = BTreeSet::new();
+    for src in source_dirs() {
+        let lib = fs::read_to_string(src.join("lib.rs")).unwrap();
+        let declared = lib.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+        for module in declared {
+            assert!(modules.insert(module.to_owned()), "two crates have a module `{module}`");
+            let offered = [format!("pub mod {module};"), format!("pub use reflexion_{}::{module};", crate_of(&src))];
+            assert!(facade.lines().any(|line| offered.contains(&line.to_owned())), "src/lib.rs needs `{}`", offered[1]);
+        }
+    }
     assert_eq!(modules, table().into_keys().collect());
 }
 
 #[test]
+fn the_crates_are_those_of_the_document() {
+    let mut found = Vec::new();
+    for src in source_dirs().iter().filter(|src| **src != root().join("src")) {
+        let lib = fs::read_to_string(src.join("lib.rs")).unwrap();
+        let modules = lib.lines().filter_map(|line| Some(line.strip_prefix("pub mod ")?.strip_suffix(';')?.to_owned()));
+        let manifest = fs::read_to_string(src.with_file_name("Cargo.toml")).unwrap();
+        let product = manifest.split("[dev-dependencies]").next().unwrap();
+        let uses = product.lines().filter_map(|line| line.strip_prefix("reflexion-"));
+        let uses = uses.map(|rest| rest.split(['.', ' ']).next().unwrap().to_owned());
+        found.push((crate_of(src), vec![modules.collect(), uses.collect()]));
+    }
+    let mut documented = rows("The crates");
+    documented.sort();
+    assert_eq!(found, documented);
+}
+
+/// The name of the directory of a crate, by that of its sources.
+fn crate_of(src: &Path) -> String {
+    src.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
 fn only_host_starts_processes_and_reads_the_clock() {
-    let mut files = Vec::new();
-    sources(&root().join("src"), &mut files);
     let banned = ["std::process::Command", "tokio::process", "SystemTime::now", "Instant::now", "Timestamp::now"];
     // The clock of tokio's paused time is one that tests decide about.
-    let clocks = ["/src/host/", "/src/testing/clock.rs"];
-    for file in files.iter().filter(|file| !clocks.iter().any(|place| file.to_string_lossy().contains(place))) {
-        let text = fs::read_to_string(file).unwrap();
+    let clocks = ["host/", "testing/clock.rs"];
+    for source in sources().iter().filter(|source| !clocks.iter().any(|place| source.place.starts_with(place))) {
+        let text = source.text();
         // Tests may start what they test.
         let code = without_tests(&text);
         for word in banned {
-            assert!(!code.contains(word), "{} uses {word}; ask a port instead", file.display());
+            assert!(!code.contains(word), "{} uses {word}; ask a port instead", source.path.display());
         }
     }
 }
@@ -150,21 +217,17 @@ const FILE_EFFECTS: [&str; 17] = [
     "cap_std",
 ];
 
-/// Files outside of `src/files` that may do so, each with its reason: `file: reason`, one a line.
+/// Files of other modules than `files` that may do so, each with its reason: `file: reason`, one a line.
 const EXCEPTIONS: &str = include_str!("file_effects.txt");
 
 #[test]
 fn files_are_changed_by_the_module_for_that_alone() {
-    let src = root().join("src");
-    let mut files = Vec::new();
-    sources(&src, &mut files);
     let mut found = BTreeSet::new();
-    for file in files {
-        let place = file.strip_prefix(&src).unwrap().display().to_string();
+    for source in sources() {
+        let (place, text) = (source.place.clone(), source.text());
         if place.starts_with("files/") || place.contains("tests/") || place.ends_with("tests.rs") {
             continue;
         }
-        let text = fs::read_to_string(&file).unwrap();
         let product = text.split("\n#[cfg(test)]\nmod ").next().unwrap().split("\n#[cfg(all(test").next().unwrap();
         let code = product.lines().map(|line| line.split("//").next().unwrap_or_default());
         if code.into_iter().any(|line| FILE_EFFECTS.iter().any(|effect| line.contains(effect))) {

@@ -130,9 +130,9 @@ const fn fnv1a(text: &str) -> u64 {
 ///     pub trait Storage: Send + Sync {}
 ///     pub trait Clock: Send + Sync {}
 /// }
-/// reflexion::service!(ports::Storage, ports::Clock);
+/// reflexion_layer::service!(ports::Storage, ports::Clock);
 ///
-/// use reflexion::layer::Service;
+/// use reflexion_layer::layer::Service;
 /// assert_eq!(<dyn ports::Storage as Service>::ID.name(), "Storage");
 /// ```
 #[macro_export]
@@ -161,13 +161,13 @@ macro_rules! service {
 /// the handle directly.
 ///
 /// ```
-/// use reflexion::layer::Svc;
+/// use reflexion_layer::layer::Svc;
 /// use std::sync::Arc;
 ///
 /// trait Greeter: Send + Sync {
 ///     fn greet(&self) -> String;
 /// }
-/// reflexion::service!(Greeter);
+/// reflexion_layer::service!(Greeter);
 ///
 /// struct English;
 /// impl Greeter for English {
@@ -274,7 +274,7 @@ mod tests {
         let right = <dyn right::Storage as Service>::ID;
         assert_eq!(left.name(), right.name());
         assert_ne!(left, right);
-        assert!(left.key().starts_with("left::Storage (registered in reflexion::layer::service::tests"));
+        assert!(left.key().starts_with("left::Storage (registered in reflexion_layer::layer::service::tests"));
     }
 
     #[test]

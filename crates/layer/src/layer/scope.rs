@@ -23,9 +23,9 @@ pub(super) type Release = Box<dyn FnOnce() -> BoxFuture<'static, Result<(), BoxE
 /// finalizer as soon as there is something to release.
 ///
 /// ```
-/// # use reflexion::layer::{BoxError, Scope, Svc};
+/// # use reflexion_layer::layer::{BoxError, Scope, Svc};
 /// # trait Journal: Send + Sync {}
-/// # reflexion::service!(Journal);
+/// # reflexion_layer::service!(Journal);
 /// # struct File;
 /// # impl Journal for std::sync::Arc<File> {}
 /// # impl File { async fn open() -> std::io::Result<File> { Ok(File) } async fn sync(&self) -> std::io::Result<()> { Ok(()) } }

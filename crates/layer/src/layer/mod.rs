@@ -9,8 +9,8 @@
 //! time; [`App::shutdown`] releases it all in reverse order. A test swaps one service in one line.
 //!
 //! ```
-//! use reflexion::layer::{BoxError, Layers, Scope, Svc};
-//! use reflexion::{layers, service};
+//! use reflexion_layer::layer::{BoxError, Layers, Scope, Svc};
+//! use reflexion_layer::{layers, service};
 //! use std::convert::Infallible;
 //!
 //! // The ports: ordinary traits, registered once.

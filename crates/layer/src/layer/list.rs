@@ -24,10 +24,10 @@ use std::sync::Arc;
 /// service. Closures with captured values go through [`Layers::with_layer`].
 ///
 /// ```
-/// # use reflexion::layer::{BoxError, Layers, Svc};
+/// # use reflexion_layer::layer::{BoxError, Layers, Svc};
 /// # trait Clock: Send + Sync {}
 /// # trait Journal: Send + Sync {}
-/// # reflexion::service!(Clock, Journal);
+/// # reflexion_layer::service!(Clock, Journal);
 /// # struct It;
 /// # impl Clock for It {}
 /// # impl Journal for It {}
@@ -49,7 +49,7 @@ use std::sync::Arc;
 /// }
 ///
 /// fn live() -> Layers {
-///     reflexion::layers![
+///     reflexion_layer::layers![
 ///         root: dyn Journal;
 ///         clock,
 ///         #[cfg(not(windows))]

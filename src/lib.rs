@@ -30,10 +30,11 @@ pub mod config;
 // Contracts: what a service promises, and how services are put together.
 pub mod services;
 #[doc(inline)]
+pub use reflexion_files::files;
+#[doc(inline)]
 pub use reflexion_layer::layer;
 pub use reflexion_layer::layers;
 pub use reflexion_layer::service;
-pub mod files;
 #[cfg(any(feature = "llm", feature = "notify"))]
 pub mod http;
 

@@ -16,6 +16,7 @@ use crate::services::ResumedBase;
 use crate::services::RunLock;
 use crate::services::WorkspaceError;
 use crate::services::Workspaces;
+use rustix::thread::CapabilitySet;
 use sha2::Digest;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -33,12 +34,25 @@ fn state(top: &Path) -> (impl PartialEq + std::fmt::Debug, String, String) {
     (files(top), index_hash(top), git(top, &["for-each-ref", "refs/heads/main", "refs/tags", "refs/stash"]))
 }
 
+/// Runs as somebody whom permissions hold back, also where the tests run as root.
+fn without_privileges(work: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let run = || {
+            let mut sets = rustix::thread::capabilities(None).unwrap();
+            sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+            rustix::thread::set_capabilities(None, sets).unwrap();
+            work();
+        };
+        scope.spawn(run).join().unwrap();
+    });
+}
+
 #[test]
 fn what_the_user_may_not_read_is_no_part_of_a_project_without_git() {
     let project = Project::plain(&[("a", "a"), ("root.log", "of a container")]);
     let shut = project.top.join("root.log");
     fs::set_permissions(&shut, fs::Permissions::from_mode(0o000)).unwrap();
-    crate::files::tests::without_privileges(|| {
+    without_privileges(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let files = runtime.block_on(async { names(&project.open().await.dir()) });
         assert_eq!(files, ["a"]);

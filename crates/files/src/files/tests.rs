@@ -403,7 +403,7 @@ fn a_walk_comes_back_from_deep_directories_to_their_neighbours() {
 }
 
 /// Runs as somebody whom permissions hold back, also where the tests run as root.
-pub(crate) fn without_privileges(work: impl FnOnce() + Send) {
+fn without_privileges(work: impl FnOnce() + Send) {
     std::thread::scope(|scope| {
         let run = || {
             let mut sets = rustix::thread::capabilities(None).unwrap();

@@ -35,4 +35,4 @@ pub use walk::MAX_DEPTH;
 pub use walk::Walk;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

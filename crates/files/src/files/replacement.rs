@@ -130,7 +130,7 @@ impl Drop for Replacement {
 }
 
 fn slot_name(slot: usize) -> String {
-    format!(concat!(".", env!("CARGO_PKG_NAME"), "-replacing-{}.tmp"), slot)
+    format!(".reflexion-replacing-{slot}.tmp")
 }
 
 /// A new, locked file under this name; `None` if somebody alive has it.

@@ -21,7 +21,8 @@
 
 // Words: plain values and text.
 pub mod decomposition;
-pub mod toolchain;
+#[doc(inline)]
+pub use reflexion_toolchain::toolchain;
 pub mod domain;
 pub mod prompt;
 pub mod redaction;

@@ -42,9 +42,9 @@ pub enum TestOutcome {
 /// The tests of a file, in its order.
 ///
 /// ```
-/// # use reflexion::toolchain::TestOutcome;
+/// # use reflexion_toolchain::toolchain::TestOutcome;
 /// let xml = r#"<testsuite name="calc"><testcase classname="test_calc" name="test_add"/></testsuite>"#;
-/// let found = reflexion::toolchain::junit(xml)?;
+/// let found = reflexion_toolchain::toolchain::junit(xml)?;
 /// assert_eq!((found[0].id.as_str(), &found[0].outcome), ("test_calc.test_add", &TestOutcome::Passed));
 /// # Ok::<(), String>(())
 /// ```

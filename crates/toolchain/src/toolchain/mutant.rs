@@ -25,7 +25,7 @@ pub struct Mutant {
 /// 1978); what is written instead of what is data, `[[mutations]]` in `config/toolchains/any.toml`.
 ///
 /// ```
-/// # use reflexion::toolchain::mutants;
+/// # use reflexion_toolchain::toolchain::mutants;
 /// let first = |line: &str| mutants("src/cart.py", line).into_iter().next().map(|mutant| mutant.line);
 /// assert_eq!(first("    if total >= 100:").as_deref(), Some("    if total < 100:"));
 /// assert_eq!(first("    return total - 10").as_deref(), Some("    return total - 11"));
@@ -59,7 +59,7 @@ pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
 /// it starts or ends programs, or talks to servers and databases. Remarks do nothing, and tests among the code are none of it.
 ///
 /// ```
-/// # use reflexion::toolchain::effect;
+/// # use reflexion_toolchain::toolchain::effect;
 /// assert_eq!(effect("a.py", "x = 1\nos.kill(pid)\n").as_deref(), Some("kill("));
 /// assert_eq!(effect("a.py", "x = 1  # os.kill(pid)\n"), None);
 /// ```
@@ -98,7 +98,7 @@ pub fn with_line(path: &str, text: &str, number: usize, (is, becomes): (&str, &s
 /// Whether a line imports all that another one does, from the same place, and more.
 ///
 /// ```
-/// # use reflexion::toolchain::imports_more;
+/// # use reflexion_toolchain::toolchain::imports_more;
 /// assert!(imports_more("from shop import add, sub", "from shop import add, half, sub"));
 /// assert!(imports_more("const { add } = require('../shop')", "const { add, half } = require('../shop')"));
 /// assert!(!imports_more("from shop import add", "from fake import add, half"));
@@ -129,7 +129,7 @@ pub fn imports_more(old: &str, new: &str) -> bool {
 /// Whether a line of a failing test says that what was asserted does not hold, and not only that something broke.
 ///
 /// ```
-/// # use reflexion::toolchain::says_an_assertion_failed;
+/// # use reflexion_toolchain::toolchain::says_an_assertion_failed;
 /// assert!(says_an_assertion_failed("AssertionError: 3 != 4"));
 /// assert!(!says_an_assertion_failed("IndexError: list index out of range"));
 /// ```
@@ -141,7 +141,7 @@ pub fn says_an_assertion_failed(line: &str) -> bool {
 /// Whether a line of code gives up: it raises an error, or ends the program.
 ///
 /// ```
-/// # use reflexion::toolchain::gives_up;
+/// # use reflexion_toolchain::toolchain::gives_up;
 /// assert!(gives_up("cart.py", "    raise ValueError('no number')"));
 /// assert!(!gives_up("cart.py", "    return 'raise'"));
 /// ```
@@ -154,7 +154,7 @@ pub fn gives_up(path: &str, line: &str) -> bool {
 /// Whether a line of a failing check says that the system kept a program from something.
 ///
 /// ```
-/// # use reflexion::toolchain::says_it_was_denied;
+/// # use reflexion_toolchain::toolchain::says_it_was_denied;
 /// assert!(says_it_was_denied("PermissionError: [Errno 13] Permission denied: '/tmp/log'"));
 /// assert!(!says_it_was_denied("AssertionError: 3 != 4"));
 /// ```

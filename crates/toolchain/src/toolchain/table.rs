@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/toolchains/", $name, ".toml")))),*]
+        [$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/toolchains/", $name, ".toml")))),*]
     };
 }
 
@@ -410,7 +410,7 @@ mod tests {
     use super::*;
 
     fn place() -> std::path::PathBuf {
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("config/toolchains")
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/toolchains")
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub fn is_assertion(line: &str) -> bool {
 /// Whether a source holds a test or an assertion; in a language in which these cannot be told by their words, it may.
 ///
 /// ```
-/// # use reflexion::toolchain::may_hold_tests;
+/// # use reflexion_toolchain::toolchain::may_hold_tests;
 /// assert!(may_hold_tests("test_cart.py", "def test_total():\n    assert total() == 3\n"));
 /// assert!(!may_hold_tests("spec/loader.py", "def load(path):\n    return open(path).read()\n"));
 /// assert!(may_hold_tests("t/cart.t", "is(total(), 3);\n"));

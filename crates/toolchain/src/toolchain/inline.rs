@@ -27,7 +27,7 @@ impl Apart {
 /// does it, so that the end of a test cannot be told.
 ///
 /// ```
-/// # use reflexion::toolchain::inline_tests;
+/// # use reflexion_toolchain::toolchain::inline_tests;
 /// let text = "fn one() -> u8 {\n    1\n}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn is_one() {}\n}\n";
 /// let apart = inline_tests("src/lib.rs", text).expect("it has tests");
 /// assert_eq!(apart.code, "fn one() -> u8 {\n    1\n}\n\n");
@@ -78,7 +78,7 @@ fn apart(inline: &Inline, text: &str) -> Option<Apart> {
 /// fails like that without the code, a good one as an empty one.
 ///
 /// ```
-/// # use reflexion::toolchain::says_a_name_is_missing;
+/// # use reflexion_toolchain::toolchain::says_a_name_is_missing;
 /// assert!(says_a_name_is_missing("ImportError: cannot import name 'total' from 'cart'"));
 /// assert!(says_a_name_is_missing("error[E0425]: cannot find function `total` in this scope"));
 /// assert!(!says_a_name_is_missing("AssertionError: 3 != 4"));

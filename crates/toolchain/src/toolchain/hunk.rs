@@ -40,7 +40,7 @@ impl CodeChange {
     /// the file is very long.
     ///
     /// ```
-    /// # use reflexion::toolchain::CodeChange;
+    /// # use reflexion_toolchain::toolchain::CodeChange;
     /// let (old, new) = ("def a():\n  return 1\ndef b():\n  return 2\n", "def a():\n  return 3\ndef b():\n  return 4\n");
     /// let change = CodeChange::between("a.py", old, new).expect("it is code");
     /// assert_eq!(change.hunks.iter().map(|hunk| &hunk.place[..]).collect::<Vec<_>>(), ["2", "4"]);

@@ -4,7 +4,7 @@
 //! The data are `config/toolchains/*.toml`, part of the program. Nothing here does I/O.
 //!
 //! ```
-//! use reflexion::toolchain;
+//! use reflexion_toolchain::toolchain;
 //!
 //! assert!(toolchain::is_test("src/test_prices.py"));
 //! assert!(toolchain::configures_tests("web/package.json"));
@@ -153,7 +153,7 @@ pub fn packages_inside() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// The option by which this command runs all tests, where it stops at a failure without it: what else fails is then not known.
 ///
 /// ```
-/// # use reflexion::toolchain::runs_all_with;
+/// # use reflexion_toolchain::toolchain::runs_all_with;
 /// assert_eq!(runs_all_with("cargo nextest run"), Some("--no-fail-fast"));
 /// assert_eq!(runs_all_with("cargo test --no-fail-fast"), None);
 /// ```
@@ -179,7 +179,7 @@ pub struct Given<'l> {
 /// What one command of a command line hands to a test runner or to a comparison.
 ///
 /// ```
-/// # use reflexion::toolchain::given;
+/// # use reflexion_toolchain::toolchain::given;
 /// assert_eq!(given("npx mocha trials/a.js").expect("it is a runner").words, ["trials/a.js"]);
 /// assert_eq!(given("node --test a.js").expect("it is a runner").words, ["a.js"]);
 /// assert!(given("sort a.txt | diff - golden").expect("it compares").directories);

@@ -8,7 +8,7 @@ use super::table::table;
 /// A remark begins where a line does. Examples in it that a tool runs are none.
 ///
 /// ```
-/// # use reflexion::toolchain::remarks;
+/// # use reflexion_toolchain::toolchain::remarks;
 /// let text = "def add(a, b):\n    \"\"\"The sum.\n\n    Of both.\n    \"\"\"\n    return a + b\n";
 /// assert_eq!(remarks("sum.py", text), [false, true, true, true, true, false]);
 /// let sql = "run(\n    \"\"\"DROP\n    x\"\"\"\n)\n";

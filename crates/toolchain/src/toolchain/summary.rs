@@ -35,7 +35,7 @@ const LINE_BYTES: usize = 400;
 /// What the last test runner in an output says; none if no runner is recognised.
 ///
 /// ```
-/// # use reflexion::toolchain::summary;
+/// # use reflexion_toolchain::toolchain::summary;
 /// let found = summary("running 3 tests\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out");
 /// assert_eq!(found.map(|s| (s.runner, s.green)), Some(("cargo test", false)));
 /// assert_eq!(summary("all tests pass, I promise"), None);
@@ -48,7 +48,7 @@ pub fn summary(output: &str) -> Option<TestSummary> {
 /// What every run of a test runner in an output says, in order.
 ///
 /// ```
-/// # use reflexion::toolchain::summaries;
+/// # use reflexion_toolchain::toolchain::summaries;
 /// let found = summaries("Ran 5 tests in 0.001s\n\nOK\nRan 2 tests in 0.001s\n\nOK\n=== 1 failed in 0.10s ===");
 /// assert_eq!(found.iter().map(|said| said.runner).collect::<Vec<_>>(), ["unittest", "unittest", "pytest"]);
 /// ```
@@ -60,7 +60,7 @@ pub fn summaries(output: &str) -> Vec<TestSummary> {
 /// What is said so by what tests that failed have printed, where their runner shows that and says that it does.
 ///
 /// ```
-/// # use reflexion::toolchain::{quoted_summaries, summaries};
+/// # use reflexion_toolchain::toolchain::{quoted_summaries, summaries};
 /// let output = "--- Captured stdout call ---\nRan 5 tests in 0.001s\n\nOK\n=== short test summary info ===\n1 failed in 0.10s";
 /// assert_eq!(summaries(output).iter().map(|said| said.runner).collect::<Vec<_>>(), ["pytest"]);
 /// assert_eq!(quoted_summaries(output).iter().map(|said| said.runner).collect::<Vec<_>>(), ["unittest"]);
@@ -139,7 +139,7 @@ fn failures_in(line: &str) -> impl Iterator<Item = (&'static FailureLine, Option
 /// The test that a line of a runner's output names as failed, after its runner.
 ///
 /// ```
-/// # use reflexion::toolchain::failed_test;
+/// # use reflexion_toolchain::toolchain::failed_test;
 /// assert_eq!(failed_test("rspec ./cart_spec.rb:3 # Cart adds prices"), Some(("rspec", "Cart adds prices".to_owned())));
 /// assert_eq!(failed_test("all is well"), None);
 /// ```

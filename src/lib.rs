@@ -22,14 +22,16 @@
 // Words: plain values and text.
 pub mod decomposition;
 #[doc(inline)]
+pub use reflexion_core::domain;
+#[doc(inline)]
 pub use reflexion_toolchain::toolchain;
-pub mod domain;
 pub mod prompt;
 pub mod redaction;
 pub mod config;
 
 // Contracts: what a service promises, and how services are put together.
-pub mod services;
+#[doc(inline)]
+pub use reflexion_core::services;
 #[doc(inline)]
 pub use reflexion_files::files;
 #[doc(inline)]

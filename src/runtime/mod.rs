@@ -36,7 +36,6 @@ mod policies;
 mod programs;
 mod rate;
 mod redacted;
-mod registry;
 mod report;
 mod retry;
 mod route;

@@ -1,0 +1,280 @@
+//! Checks: commands the runtime runs, and what came of them.
+
+use super::Allow;
+use super::Expects;
+use super::FileGlobs;
+use super::Signature;
+use super::TestsBeside;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A command the *runtime* runs in the attempt's workspace; its exit status is evidence.
+///
+/// ```
+/// # use reflexion_core::domain::CheckSpec;
+/// let check: CheckSpec = serde_json::from_str(r#"{"name":"test","run":"cargo test","timeoutMs":60000}"#)?;
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(expecting = r#"an object such as {"name": "test", "run": "cargo test"}"#)]
+pub struct CheckSpec {
+    /// How messages and reports call it.
+    pub name: String,
+    /// What is run: a string goes verbatim to `sh -c` in the workspace, a list runs without a shell. Exit status 0 passes.
+    #[serde(deserialize_with = "command")]
+    pub run: CheckCommand,
+    /// Time limit in milliseconds; 10 minutes if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// Glob of the files, relative to the project, into which the run writes the results of its tests as JUnit XML, e.g.
+    /// `target/surefire-reports/*.xml`. Where the check is red, its failing tests are then known one by one, whatever it prints. Only
+    /// files that the run itself has written are read.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "results")]
+    pub results: Option<String>,
+}
+
+impl CheckSpec {
+    /// The limit for a check that names none: long enough for a cold build, short enough for a night.
+    pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
+
+    /// How long the check may run.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        self.timeout_ms.map_or(Self::DEFAULT_TIMEOUT, Duration::from_millis)
+    }
+}
+
+/// A string goes verbatim to `sh -c` (it is the user's own program); an array runs without a shell.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum CheckCommand {
+    /// A shell command line.
+    Shell(String),
+    /// A program and its arguments.
+    Argv(Vec<String>),
+}
+
+impl std::fmt::Display for CheckCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Shell(line) => f.write_str(line),
+            Self::Argv(argv) => f.write_str(&argv.join(" ")),
+        }
+    }
+}
+
+/// A glob that cannot be read matches nothing, and would be noticed by nobody.
+fn results<'de, D: serde::Deserializer<'de>>(de: D) -> Result<Option<String>, D::Error> {
+    let glob = String::deserialize(de)?;
+    if glob.trim().is_empty() {
+        return Err(serde::de::Error::custom("`results` of a check is empty; it is a glob such as `reports/*.xml`"));
+    }
+    FileGlobs::new(std::slice::from_ref(&glob)).map_err(serde::de::Error::custom)?;
+    Ok(Some(glob))
+}
+
+/// An empty command line passes always, and would confirm anything.
+fn command<'de, D: serde::Deserializer<'de>>(de: D) -> Result<CheckCommand, D::Error> {
+    let command = CheckCommand::deserialize(de)?;
+    let (empty, text) = match &command {
+        CheckCommand::Shell(line) => (line.trim().is_empty(), line.as_str()),
+        CheckCommand::Argv(argv) => (argv.first().is_none_or(String::is_empty), ""),
+    };
+    if empty {
+        return Err(serde::de::Error::custom("`run` of a check is empty; it is the command that must pass"));
+    }
+    if text.contains('\0') {
+        return Err(serde::de::Error::custom("`run` of a check contains a NUL character"));
+    }
+    Ok(command)
+}
+
+/// Whose check it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckScope {
+    /// Of `project.json`: red at base means *known red*, and only a changed failure counts against an attempt.
+    Project,
+    /// Of the task or subtask: red at base means that it is the target.
+    Task,
+}
+
+/// What came of one check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckReport {
+    /// The check.
+    pub spec: CheckSpec,
+    /// Whose check it is.
+    pub scope: CheckScope,
+    /// Passed, failed, or why it was not run.
+    pub status: CheckStatus,
+    /// Exit status, if the program exited.
+    pub exit_status: Option<i32>,
+    /// The signal that ended the program, if one did.
+    pub signal: Option<i32>,
+    /// The time limit ended it.
+    pub timed_out: bool,
+    /// What it printed on stdout and stderr, in the order of arrival.
+    pub output: Output,
+    /// How long it ran, in milliseconds.
+    pub duration_ms: u64,
+    /// What the failure looks like; empty for a check that passed.
+    pub signature: Signature,
+    /// Files that were there when it began and were others, or gone, when it ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewrote: Vec<String>,
+    /// What it changed in the home directory that steers tools, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_outside: Vec<String>,
+}
+
+impl CheckReport {
+    /// Whether the check ran and passed.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.status == CheckStatus::Passed
+    }
+
+    /// Whether it could not be started, and so says nothing.
+    #[must_use]
+    pub fn is_not_run(&self) -> bool {
+        matches!(self.status, CheckStatus::NotRun { .. })
+    }
+
+    /// The same check at the base.
+    #[must_use]
+    pub fn at_base<'a>(&self, baseline: &'a [Self]) -> Option<&'a Self> {
+        baseline.iter().find(|base| base.scope == self.scope && base.spec == self.spec)
+    }
+
+    /// What differs between its failing tests and those at the base, where both are red and name their tests.
+    #[must_use]
+    pub fn tests_beside(&self, baseline: &[Self]) -> Option<TestsBeside> {
+        self.at_base(baseline).filter(|base| !base.passed()).and_then(|base| self.signature.beside(&base.signature))
+    }
+
+    /// Why it cannot be known whether what fails in it is new, if nothing else is wrong with it.
+    #[must_use]
+    pub fn fails_unseen(&self, all: &[Self], baseline: &[Self], expects: Expects) -> Option<String> {
+        let beside = self.tests_beside(baseline).filter(TestsBeside::is_only_unseen)?;
+        self.may_be_known_red(all, baseline, expects).then(|| beside.words())
+    }
+
+    /// Whether it was red at the base and passed.
+    #[must_use]
+    pub fn turned_green(&self, baseline: &[Self]) -> bool {
+        self.passed() && self.at_base(baseline).is_some_and(|base| !base.passed())
+    }
+
+    /// The tests, by id, that failed in it at the base and are seen to pass now, while others in it are red still. A runner that does not
+    /// name those that pass must have run as many as then.
+    #[must_use]
+    pub fn tests_turned<'a>(&self, baseline: &'a [Self]) -> Vec<&'a str> {
+        let base = self.at_base(baseline).filter(|base| !self.passed() && !base.passed());
+        let counted = |of: &'_ Self| of.signature.counted.clone();
+        let (Some(base), Some(now)) = (base, counted(self)) else { return Vec::new() };
+        let Some(before) = base.signature.counted.as_ref() else { return Vec::new() };
+        before.failing.keys().map(String::as_str).filter(|test| now.passes(test, before)).collect()
+    }
+
+    /// Whether what failed in it at the base is nobody's fault, if nothing else is red in it: see [`CheckReport::is_known_red`].
+    #[must_use]
+    pub fn may_be_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
+        let own = all.iter().any(|check| check.scope == CheckScope::Task);
+        let turned = |check: &Self| check.turned_green(baseline) || !check.tests_turned(baseline).is_empty();
+        self.scope == CheckScope::Project && (expects != Expects::Fix || own || all.iter().any(turned))
+    }
+
+    /// Whether it is a project's check that was red at the base and fails in the same way, with no more than failed there: it is
+    /// nobody's fault. Where a fix is asked for and the task has no check of its own among `all`, one that was red, or a test in it, must
+    /// be green now: until then, this is the very thing to be fixed. Where tests may be removed or skipped, those that are gone do not count.
+    #[must_use]
+    pub fn is_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects, allow: &[Allow]) -> bool {
+        let only_gone = || {
+            allow.iter().any(|allow| matches!(allow, Allow::RemoveTests | Allow::SkipTests))
+                && self.tests_beside(baseline).is_some_and(|beside| beside.is_only_gone())
+                && self.at_base(baseline).is_some_and(|base| self.signature.extent.is_within(&base.signature.extent))
+        };
+        self.may_be_known_red(all, baseline, expects)
+            && !self.passed()
+            && self
+                .at_base(baseline)
+                .is_some_and(|base| !base.passed() && (self.signature.is_no_more_than(&base.signature) || only_gone()))
+    }
+
+    /// How it ended, in words: `exit status 1`, `signal 9`, `timed out after 30 s`.
+    #[must_use]
+    pub fn how(&self) -> String {
+        if self.timed_out {
+            return format!("timed out after {} s", self.spec.timeout().as_secs_f64());
+        }
+        match (&self.status, self.exit_status, self.signal) {
+            (CheckStatus::NotRun { because }, ..) => format!("not run, because {because}"),
+            (_, _, Some(signal)) => format!("ended by signal {signal}"),
+            (_, Some(code), _) => format!("exit status {code}"),
+            _ => "no exit status".to_owned(),
+        }
+    }
+}
+
+/// Three values, never an average: a check that did not run is not a pass.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum CheckStatus {
+    /// Exit status 0.
+    Passed,
+    /// Any other ending.
+    Failed,
+    /// Could not be started.
+    NotRun {
+        /// In words.
+        because: String,
+    },
+}
+
+/// What a program printed: all of it up to twice the cap, otherwise its beginning and its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// The beginning.
+    pub head: String,
+    /// The end, if the whole did not fit into `head`.
+    pub tail: String,
+    /// How many bytes were printed in all.
+    pub bytes: u64,
+}
+
+impl Output {
+    /// Takes a short text as it is.
+    #[must_use]
+    pub fn whole(text: impl Into<String>) -> Self {
+        let head = text.into();
+        Self { bytes: head.len() as u64, head, tail: String::new() }
+    }
+
+    /// Adds a line of the runtime's own at the end.
+    pub fn push(&mut self, line: &str) {
+        let end = if self.omitted() == 0 && self.tail.is_empty() { &mut self.head } else { &mut self.tail };
+        end.push_str(line);
+        self.bytes += line.len() as u64;
+    }
+
+    /// How many bytes between head and tail were left out.
+    #[must_use]
+    pub fn omitted(&self) -> u64 {
+        self.bytes.saturating_sub((self.head.len() + self.tail.len()) as u64)
+    }
+
+    /// Head and tail as one text, with a line that says how much is missing.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match (self.omitted(), self.tail.is_empty()) {
+            (0, _) => format!("{}{}", self.head, self.tail),
+            (_, true) => self.head.clone(),
+            (n, false) => format!("{}\n[… {n} bytes left out …]\n{}", self.head, self.tail),
+        }
+    }
+}

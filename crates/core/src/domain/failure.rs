@@ -1,0 +1,586 @@
+//! Failures: what is known of a failed attempt, and what it looks like.
+
+use super::CheckCommand;
+use super::Ending;
+use super::Flaky;
+use super::Output;
+use super::Reflection;
+use super::SessionId;
+use super::SubtaskId;
+use super::TaskId;
+use super::Timestamp;
+use serde::Deserialize;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// What is known of a failed attempt: the input of every generator (a command generator reads it as JSON on stdin).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureContext {
+    /// Format version, 1.
+    pub v: u32,
+    /// Unique.
+    pub id: String,
+    /// The agent run that failed.
+    pub session_id: SessionId,
+    /// The task.
+    pub task_id: TaskId,
+    /// The subtask.
+    pub subtask_id: SubtaskId,
+    /// Title and description of what was asked.
+    pub subtask_description: String,
+    /// When the task counts as done, in words.
+    pub acceptance_criteria: String,
+    /// From 1, over all runs.
+    pub attempt_number: u32,
+    /// What kind of failure it is.
+    pub failure_type: FailureType,
+    /// Why the agent stopped.
+    pub ending: Ending,
+    /// The check that failed, if one did.
+    pub check: Option<FailedCheck>,
+    /// The names of the checks that ran and say nothing against the work: they passed, or were red before in the same way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ran: Vec<String>,
+    /// What is to be done about it, in the words of whoever refuted the attempt; empty where a check is red, which says it itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub todo: Vec<String>,
+    /// What the failing check (or, without one, the agent) printed.
+    pub output: Output,
+    /// What the failure looks like.
+    pub signature: Signature,
+    /// Checks that failed, and of which that says nothing about the work.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flaky: Vec<Flaky>,
+    /// What the attempt changed.
+    pub files_changed: Vec<String>,
+    /// Hash of what the attempt changed.
+    pub diff_hash: String,
+    /// The same beside the task's base, as a unified diff: of a long one its head and its tail, 16 KB in all. Empty where nothing was changed,
+    /// and where it is not known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub diff: String,
+    /// The agent's closing message.
+    pub agent_message: String,
+    /// Earlier reflections on the same subtask, newest first.
+    pub previous_reflections: Vec<Reflection>,
+    /// When the attempt was judged.
+    pub created_at: Timestamp,
+}
+
+impl FailureContext {
+    /// A failure of which only this much is known; fill in what else there is. For loops of your own.
+    ///
+    /// ```
+    /// # use reflexion_core::domain::{FailureContext, Output, TaskId, Timestamp};
+    /// let mut failure = FailureContext::new(TaskId::new("fix-dates")?, 1, Timestamp::UNIX_EPOCH);
+    /// failure.output = Output::whole("assertion failed: parse(\"1 May\") == Some(..)");
+    /// # Ok::<(), reflexion_core::domain::IdError>(())
+    /// ```
+    #[must_use]
+    pub fn new(task: TaskId, attempt_number: u32, created_at: Timestamp) -> Self {
+        Self {
+            v: 1,
+            id: format!("fc-{task}-{attempt_number}"),
+            session_id: SessionId::default(),
+            subtask_id: SubtaskId::from(&task),
+            task_id: task,
+            subtask_description: String::new(),
+            acceptance_criteria: String::new(),
+            attempt_number,
+            failure_type: FailureType::CheckFailed,
+            ending: Ending::Finished,
+            check: None,
+            ran: Vec::new(),
+            todo: Vec::new(),
+            output: Output::default(),
+            signature: Signature::default(),
+            flaky: Vec::new(),
+            files_changed: Vec::new(),
+            diff_hash: String::new(),
+            diff: String::new(),
+            agent_message: String::new(),
+            previous_reflections: Vec::new(),
+            created_at,
+        }
+    }
+}
+
+/// The check that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailedCheck {
+    /// Its name.
+    pub name: String,
+    /// Its command.
+    pub run: CheckCommand,
+    /// Exit status, if it exited.
+    pub exit_status: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub signal: Option<i32>,
+    /// The time limit ended it.
+    pub timed_out: bool,
+}
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureType {
+    /// A check is red and the agent did not claim to be done.
+    CheckFailed,
+    /// A check is red although the agent claimed to be done.
+    FalseDone,
+    /// The agent or the check ran out of time.
+    Timeout,
+    /// The agent failed.
+    AgentError,
+    /// A check is green where the agent worked and red on a clean copy of its change.
+    OnlyInWorkspace,
+    /// The work could not be merged.
+    MergeConflict,
+    /// Nothing was changed.
+    EmptyChange,
+}
+
+/// What a failure looks like, stripped of what changes from run to run: two failures with equal
+/// [`fingerprint`](Signature::fingerprint)s are *the same failure*.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Signature {
+    /// `cargo`, `pytest`, `go test`, …; `shell` where no tool was recognised.
+    pub tool: String,
+    /// Error code or exception type: `E0308`, `TS2322`, `AssertionError`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The message's first line, with numbers, paths and addresses masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Names of the failing tests, sorted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<String>,
+    /// The top frame or location inside the project: `src/lib.rs:12` or `calc.py:3 in add`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame: Option<String>,
+    /// Exit status of the check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_status: Option<i32>,
+    /// Signal that ended the check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// The check ran out of time.
+    #[serde(skip_serializing_if = "is_false")]
+    pub timed_out: bool,
+    /// The check ran out of memory.
+    #[serde(skip_serializing_if = "is_false")]
+    pub out_of_memory: bool,
+    /// Version and hash of the above, e.g. `v1:9f86d081884c7d65`; empty means *no failure*.
+    pub fingerprint: String,
+    /// Every failing test with its own failure, where the output vouches for the list; kept in this process only.
+    #[serde(skip)]
+    pub counted: Option<CountedTests>,
+    /// How much fails beside what the fingerprint knows; kept in this process only.
+    #[serde(skip)]
+    pub extent: Extent,
+}
+
+/// How much fails in a run. A fingerprint knows the first failure; what follows it is here.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// How many failures each test runner counts, in each of its runs, in order.
+    pub tests: BTreeMap<String, Vec<u64>>,
+    /// Lines that say what is wrong, without what changes from run to run, and how often each stands there.
+    pub lines: BTreeMap<String, usize>,
+    /// The failure itself is among these lines, and no test fails: compilers and linters name all that is wrong.
+    pub errors_alone: bool,
+    /// How many errors programs say that they have found, where no line names one.
+    pub errors: Option<u64>,
+    /// Numbers that stand beside a word of failing, by the line without its numbers.
+    pub counts: BTreeMap<String, Vec<u64>>,
+    /// Not all of what it printed is known.
+    pub cut: bool,
+}
+
+impl Extent {
+    /// Whether nothing fails here that does not fail at the base, as far as both are known.
+    #[must_use]
+    pub fn is_within(&self, base: &Self) -> bool {
+        let tests = self.tests.iter().all(|(runner, now)| match base.tests.get(runner) {
+            Some(before) => no_more(now, before),
+            // What was cut out may be its word.
+            None => base.cut || now.iter().all(|failed| *failed == 0),
+        });
+        let counts =
+            |(line, now): (&String, &Vec<u64>)| base.counts.get(line).is_none_or(|before| no_more(now, before));
+        let errors = match (self.errors, base.errors) {
+            (Some(now), Some(before)) => now <= before,
+            _ => true,
+        };
+        let known = |(line, now): (&String, &usize)| base.lines.get(line).is_some_and(|before| now <= before);
+        // What is missing of the base may be just that.
+        tests && (base.cut || (errors && self.lines.iter().all(known) && self.counts.iter().all(counts)))
+    }
+}
+
+/// Number by number where there are as many, in sum otherwise.
+fn no_more(now: &[u64], before: &[u64]) -> bool {
+    if now.len() == before.len() {
+        now.iter().zip(before).all(|(now, before)| now <= before)
+    } else {
+        now.iter().sum::<u64>() <= before.iter().sum()
+    }
+}
+
+/// The tests of a failed run, as its runner, or a file with its results, names them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CountedTests {
+    /// How many really ran: not those that were skipped, and not those that are expected to fail. None: the runner does not count
+    /// those that pass.
+    pub ran: Option<usize>,
+    /// Every failing test, by its id.
+    pub failing: BTreeMap<String, FailedTest>,
+    /// The ids of those that passed; none where the runner does not name them.
+    pub passed: Option<BTreeSet<String>>,
+    /// The runner stopped behind the first program with a failing test: of the tests in the others nothing is known.
+    pub stopped: bool,
+}
+
+/// How one test failed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FailedTest {
+    /// Its name, as its runner takes it; the id may have more to it.
+    pub name: String,
+    /// Code, place and message without what changes from run to run, with `\u{1f}` between them.
+    pub how: String,
+    /// What was expected and what came instead, or the message, in the runner's words.
+    pub detail: Option<String>,
+    /// Where inside the project, with its line.
+    pub frame: Option<String>,
+}
+
+/// What differs between the tests of a failed run and those of a failed run at the base, by id.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TestsBeside {
+    /// Fail, and did not fail there.
+    pub new: Vec<String>,
+    /// Fail in a program that was not run there, because the run had stopped before it: whether they failed there is not known.
+    pub unseen: Vec<String>,
+    /// Failed there too, but in another way.
+    pub otherwise: Vec<String>,
+    /// Failed there, and neither fail nor pass here: they are not run any more.
+    pub gone: Vec<String>,
+    /// How many fewer were run than there.
+    pub fewer: usize,
+    /// Which these may be, where the runner does not name those that pass: they failed there and do not fail here.
+    pub perhaps: Vec<String>,
+}
+
+/// At most this many tests are named in a sentence.
+const NAMED: usize = 5;
+
+impl TestsBeside {
+    /// Why this is more than failed at the base, in words; empty if it is not.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let fails = |tests: &[String]| if tests.len() == 1 { "fails" } else { "fail" };
+        let runs = |tests: &[String]| if tests.len() == 1 { "is" } else { "are" };
+        let tests = if self.fewer == 1 { "test" } else { "tests" };
+        let perhaps = if self.perhaps.is_empty() {
+            String::new()
+        } else {
+            {
+                let ends = if self.perhaps.len() == 1 {
+                    "no longer fails: it is gone or passes"
+                } else {
+                    "no longer fail: they are gone or pass"
+                };
+                format!("; {}, which failed there, {ends}", names_of(&self.perhaps))
+            }
+        };
+        let parts = [
+            (!self.new.is_empty())
+                .then(|| format!("{} {}, and did not at the base", names_of(&self.new), fails(&self.new))),
+            (!self.unseen.is_empty()).then(|| {
+                format!(
+                    "{} {} in a test program that did not run at the base, where the run had stopped before it, so that it is not known whether \
+                     that is new; let the check run all of them (`cargo test --no-fail-fast`)",
+                    names_of(&self.unseen),
+                    fails(&self.unseen)
+                )
+            }),
+            (!self.otherwise.is_empty()).then(|| {
+                format!("{} {} in another way than at the base", names_of(&self.otherwise), fails(&self.otherwise))
+            }),
+            (!self.gone.is_empty()).then(|| {
+                format!("{}, which failed at the base, {} not run any more", names_of(&self.gone), runs(&self.gone))
+            }),
+            (self.fewer > 0 && self.gone.is_empty()).then(|| format!("{} {tests} fewer ran than at the base{perhaps}", self.fewer)),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    /// Whether nothing fails that did not fail at the base, and all is still run.
+    #[must_use]
+    pub fn is_no_more(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether nothing else is wrong than that tests fail which did not fail there.
+    #[must_use]
+    pub fn is_only_new(&self) -> bool {
+        !self.new.is_empty() && Self { new: Vec::new(), ..self.clone() }.is_no_more()
+    }
+
+    /// Whether nothing else is wrong than that tests which failed at the base fail in another way.
+    #[must_use]
+    pub fn is_only_otherwise(&self) -> bool {
+        !self.otherwise.is_empty() && Self { otherwise: Vec::new(), ..self.clone() }.is_no_more()
+    }
+
+    /// Whether nothing else is wrong than that tests of the base are not run any more.
+    #[must_use]
+    pub fn is_only_gone(&self) -> bool {
+        (!self.gone.is_empty() || self.fewer > 0)
+            && Self { gone: Vec::new(), fewer: 0, perhaps: Vec::new(), ..self.clone() }.is_no_more()
+    }
+
+    /// Whether nothing else is wrong than what nobody has seen at the base.
+    #[must_use]
+    pub fn is_only_unseen(&self) -> bool {
+        !self.unseen.is_empty() && Self { unseen: Vec::new(), ..self.clone() }.is_no_more()
+    }
+}
+
+impl CountedTests {
+    /// Whether the program that this test is in was not reached.
+    fn has_not_run(&self, test: &str) -> bool {
+        let program = |id: &str| id.split_once("::").map(|(program, _)| program.to_owned());
+        let mut ran = self.failing.keys().chain(self.passed.iter().flatten());
+        self.stopped && self.passed.is_some() && !ran.any(|id| program(id) == program(test))
+    }
+
+    /// The ids of the tests that fail here and failed at the base, too, in the same way: they do not count.
+    #[must_use]
+    pub fn known(&self, base: &Self) -> Vec<&str> {
+        let is_known = |(test, failed): &(&String, &FailedTest)| {
+            base.failing.get(*test).is_some_and(|before| before.how == failed.how)
+        };
+        self.failing.iter().filter(is_known).map(|(test, _)| test.as_str()).collect()
+    }
+
+    /// Takes the failure of each test at the base for its own, where the base itself fails in two ways, in two runs of the same files.
+    pub fn excuse(&mut self, base: &Self, again: &Self) {
+        for (test, failed) in &mut self.failing {
+            let (Some(first), Some(second)) = (base.failing.get(test), again.failing.get(test)) else { continue };
+            if first.how != second.how {
+                failed.how.clone_from(&first.how);
+            }
+        }
+    }
+
+    /// Whether a test that failed at the base is seen to pass: by its id, or because no fewer tests were run than there and it does not
+    /// fail.
+    #[must_use]
+    pub fn passes(&self, test: &str, base: &Self) -> bool {
+        let as_many = || matches!((self.ran, base.ran), (Some(now), Some(before)) if now >= before);
+        !self.failing.contains_key(test) && self.passed.as_ref().map_or_else(as_many, |passed| passed.contains(test))
+    }
+
+    /// Takes out of tests that are new here those that failed at the base under another id. Each stands for one.
+    fn leave_out_renamed(&self, base: &Self, new: &mut Vec<String>) {
+        let mut gone: Vec<&String> = base.failing.keys().filter(|test| self.is_elsewhere(test)).collect();
+        new.retain(|test| {
+            let found = gone.iter().position(|old| is_renamed((old, &base.failing[*old]), (test, &self.failing[test])));
+            found.map(|at| gone.swap_remove(at)).is_none()
+        });
+    }
+
+    /// Whether a test of the base neither fails nor is seen to pass here.
+    fn is_elsewhere(&self, test: &str) -> bool {
+        // Where those that pass are not named, it may be one of them.
+        !self.failing.contains_key(test) && self.passed.as_ref().is_some_and(|passed| !passed.contains(test))
+    }
+
+    /// Whether a test that failed at the base fails here under another id.
+    fn has_renamed(&self, test: &str, base: &Self) -> bool {
+        let is_new = |(id, _): &(&String, &FailedTest)| !base.failing.contains_key(*id);
+        self.failing.iter().filter(is_new).any(|(id, now)| is_renamed((test, &base.failing[test]), (id, now)))
+    }
+
+    /// What differs from the base. By id first: a test that failed there under this id may fail again, in the same way.
+    #[must_use]
+    pub fn beside(&self, base: &Self) -> TestsBeside {
+        let mut beside = TestsBeside::default();
+        for (test, failed) in &self.failing {
+            match base.failing.get(test) {
+                None if base.has_not_run(test) => beside.unseen.push(test.clone()),
+                None => beside.new.push(test.clone()),
+                Some(before) if before.how != failed.how => beside.otherwise.push(test.clone()),
+                Some(_) => {}
+            }
+        }
+        if matches!((self.ran, base.ran), (Some(now), Some(before)) if now >= before) {
+            self.leave_out_renamed(base, &mut beside.new);
+        }
+        if let Some(passed) = &self.passed {
+            let is_gone = |test: &&String| !self.failing.contains_key(*test) && !passed.contains(*test);
+            let fails_elsewhere = |test: &&String| self.has_renamed(test, base);
+            beside.gone = base.failing.keys().filter(is_gone).filter(|test| !fails_elsewhere(test)).cloned().collect();
+        }
+        if let (Some(now), Some(before)) = (self.ran, base.ran) {
+            beside.fewer = before.saturating_sub(now);
+        }
+        if beside.fewer > 0 && self.passed.is_none() {
+            beside.perhaps = base.failing.keys().filter(|test| !self.failing.contains_key(*test)).cloned().collect();
+        }
+        beside
+    }
+}
+
+/// Whether two tests of different ids that fail with the same words are one that has moved, or got another name where it stood.
+fn is_renamed((old, before): (&str, &FailedTest), (new, now): (&str, &FailedTest)) -> bool {
+    // Code, place and message.
+    let parts = |how: &'_ str| -> Vec<String> { how.splitn(3, '\u{1f}').map(str::to_owned).collect() };
+    let (before, now) = (parts(&before.how), parts(&now.how));
+    let [code, place, words] = before.as_slice() else { return false };
+    let [new_code, new_place, new_words] = now.as_slice() else { return false };
+    let last = |id: &'_ str| id.rsplit(['/', ':', '>', '.', ' ']).next().unwrap_or_default().to_owned();
+    let says_something = !code.is_empty() || !words.is_empty();
+    says_something
+        && (code, words) == (new_code, new_words)
+        && (!place.is_empty() && place == new_place || last(old) == last(new))
+}
+
+impl Signature {
+    /// Whether this is the failure of `base`, or a part of it: nothing fails that did not fail there.
+    #[must_use]
+    pub fn is_no_more_than(&self, base: &Self) -> bool {
+        // What the fingerprint does not know: which test of a name it is, and whether the others still run.
+        let is_same = |beside: TestsBeside| TestsBeside { otherwise: Vec::new(), ..beside }.is_no_more();
+        let same = self.fingerprint == base.fingerprint && self.beside(base).is_none_or(is_same);
+        self.extent.is_within(&base.extent) && (same || self.is_part_of(base) || self.has_errors_of(base))
+    }
+
+    /// Whether nothing is known to be wrong here and at `base` but errors that are named with their places, whichever comes first.
+    fn has_errors_of(&self, base: &Self) -> bool {
+        let named = |signature: &Self| signature.extent.errors_alone && !signature.extent.cut;
+        named(self) && named(base) && self.ended_as(base) && !self.was_cut()
+    }
+
+    /// The same tool with the same exit status. Some runners exit with the number of failing tests.
+    fn ended_as(&self, base: &Self) -> bool {
+        let counts = |signature: &Self| {
+            let failing = signature.counted.as_ref().map(|counted| counted.failing.len());
+            failing.is_some_and(|failing| {
+                signature.exit_status.and_then(|status| usize::try_from(status).ok()) == Some(failing)
+            })
+        };
+        self.tool == base.tool && (self.exit_status == base.exit_status || (counts(self) && counts(base)))
+    }
+
+    fn was_cut(&self) -> bool {
+        self.timed_out || self.out_of_memory || self.signal.is_some()
+    }
+
+    /// What differs between the tests here and at the base; none where either is not known test by test.
+    #[must_use]
+    pub fn beside(&self, base: &Self) -> Option<TestsBeside> {
+        Some(self.counted.as_ref()?.beside(base.counted.as_ref()?))
+    }
+
+    /// The ids of the tests that fail here and failed at `base`, too, in the same way; empty where they are not known one by one.
+    #[must_use]
+    pub fn known_of(&self, base: &Self) -> Vec<&str> {
+        match (&self.counted, &base.counted) {
+            (Some(now), Some(base)) => now.known(base),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether each test that fails here failed at `base` in the same way, and all that ran there still runs. False where either is not
+    /// known test by test.
+    #[must_use]
+    pub fn is_part_of(&self, base: &Self) -> bool {
+        self.ended_as(base)
+            && !self.was_cut()
+            && !base.was_cut()
+            && self.beside(base).is_some_and(|beside| beside.is_no_more())
+    }
+
+    /// The failure without the tests that failed at the base in the same way: what of it is new. None where that is not known, or where
+    /// no test is left.
+    #[must_use]
+    pub fn beyond(&self, base: &Self) -> Option<Self> {
+        let TestsBeside { new, otherwise, .. } = self.beside(base)?;
+        let mut counted = self.counted.clone()?;
+        counted.failing.retain(|test, _| new.contains(test) || otherwise.contains(test));
+        let (_, first) = counted.failing.first_key_value()?;
+        let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
+        Some(Self {
+            code: how.next().flatten(),
+            message: how.next_back().flatten(),
+            frame: first.frame.clone(),
+            tests: counted.failing.values().map(|failed| failed.name.clone()).collect(),
+            counted: Some(counted),
+            ..self.clone()
+        })
+    }
+}
+
+/// `a`, `b` and 4 more.
+fn names_of(tests: &[String]) -> String {
+    // A test is called as somebody likes; its name ends where ours do.
+    let quoted =
+        |test: &String| format!("`{}`", test.split_whitespace().collect::<Vec<_>>().join(" ").replace('`', "'"));
+    let named: Vec<String> = tests.iter().take(NAMED).map(quoted).collect();
+    match tests.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if wants a reference")]
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(failing: &[(&str, &str)], ran: usize) -> CountedTests {
+        let failed = |(name, how): &(&str, &str)| {
+            let how = how.replace('|', "\u{1f}");
+            let test = FailedTest { name: (*name).to_owned(), how, detail: None, frame: None };
+            ((*name).to_owned(), test)
+        };
+        let passed = Some(["a.py::test_b".to_owned()].into());
+        CountedTests {
+            ran: Some(ran),
+            failing: failing.iter().map(failed).collect(),
+            passed,
+            ..CountedTests::default()
+        }
+    }
+
+    #[test]
+    fn a_red_test_that_has_moved_or_got_another_name_is_no_new_one() {
+        let base = counted(&[("a.py::test_r", "E|a.py|assert 0 == 7")], 3);
+        let check = |now: &[(&str, &str)], ran: usize, expected: &[&str]| {
+            assert_eq!(counted(now, ran).beside(&base).new, expected, "{now:?}");
+        };
+        check(&[("tests/a.py::test_r", "E|tests/a.py|assert 0 == 7")], 3, &[]);
+        check(&[("a.py::test_red", "E|a.py|assert 0 == 7")], 3, &[]);
+        check(&[("b.py::test_other", "E|b.py|assert 0 == 7")], 3, &["b.py::test_other"]);
+        check(&[("tests/a.py::test_r", "E|tests/a.py|assert 1 == 7")], 3, &["tests/a.py::test_r"]);
+        // Fewer were run, or there are two of it.
+        check(&[("tests/a.py::test_r", "E|tests/a.py|assert 0 == 7")], 2, &["tests/a.py::test_r"]);
+        let two = [("a.py::test_r", "E|a.py|assert 0 == 7"), ("b.py::test_r", "E|b.py|assert 0 == 7")];
+        check(&two, 4, &["b.py::test_r"]);
+        // The one passes, and another one fails.
+        let passing = CountedTests { passed: Some(["a.py::test_r".to_owned()].into()), ..counted(&[two[1]], 3) };
+        assert_eq!(passing.beside(&base).new, ["b.py::test_r"]);
+        let unnamed = CountedTests { passed: None, ..counted(&[two[1]], 3) };
+        assert_eq!(unnamed.beside(&base).new, ["b.py::test_r"]);
+    }
+}

@@ -1,0 +1,105 @@
+//! The words: plain values that every other module speaks in.
+//!
+//! Nothing here does I/O, waits or reads a clock, so everything can be built in a test by hand.
+//!
+//! | word | meaning | type |
+//! |---|---|---|
+//! | task | a line of the task file | [`Task`] |
+//! | subtask | one unit handed to one subagent | [`Subtask`] |
+//! | attempt | one subagent's work on one subtask, numbered from 1 | [`AgentReport`], [`Change`] |
+//! | transcript | what an agent did, step by step | [`TranscriptRecord`] |
+//! | ending | why an attempt's agent stopped | [`Ending`] |
+//! | check | a command the *runtime* runs | [`CheckSpec`], [`CheckReport`] |
+//! | verdict | what the evidence says of an attempt | [`Verdict`] |
+//! | failure context | what is known of a failed attempt | [`FailureContext`], [`Signature`] |
+//! | reflection | what went wrong and what to do differently | [`Reflection`] |
+//! | turn | one prompt-to-stop exchange of an attempt, numbered from 1 | [`TurnReason`], [`TurnRecord`] |
+//! | completion verdict | whether a turn ended with the task done | [`CompletionVerdict`], [`SessionVerdict`] |
+//! | capture | what an agent knew when it stopped, `reflection.v1` | [`Capture`], [`SelfReport`] |
+//! | guard | whether a conversation may be evaluated now | [`Guard`], [`StateId`] |
+//! | risk | what a change touches, and whether somebody should look at it | [`Risk`], [`Surface`] |
+//! | run | one call of the orchestrator | [`RunReport`] |
+//! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
+//! | event | something a watcher may want to show | [`Event`] |
+//! | notice | something a person should hear of who is not watching | [`Notice`] |
+
+mod attempt;
+mod capture;
+mod check;
+mod commit;
+mod completion;
+mod decompose;
+mod event;
+mod failure;
+mod flaky;
+mod guard;
+mod healing;
+mod ids;
+mod journal;
+mod later;
+mod mark;
+mod notice;
+mod outcome;
+mod past;
+mod planning;
+pub mod policy;
+mod file_globs;
+mod reflection;
+mod risk;
+mod run_log;
+mod session_verdict;
+mod settings_files;
+mod slug;
+mod task;
+mod task_fields;
+mod trace;
+mod transcript;
+mod trust;
+mod verdict;
+
+pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, TurnsUsage, Usage};
+pub use capture::{
+    Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
+};
+pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
+pub use completion::{
+    CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
+    StuckReason, StuckVerdict, TaskType, gates_in_words,
+};
+pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
+pub use event::{Event, EventKind};
+pub use failure::{CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, Signature, TestsBeside};
+pub use file_globs::{FileGlobs, GlobError};
+pub use flaky::{Flaky, FlakyHow};
+pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
+pub use healing::{HealOutcome, Spell, Symptom};
+pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
+pub use journal::checked_otherwise;
+pub use journal::{ChangeSize, JournalEntry, MergeOutcome, RunKind, RunOptions, RunPlan, RunStop, TurnReason};
+pub use later::later;
+pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
+pub use notice::{Notice, NoticeKind};
+pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
+pub use past::{Past, PastEntry};
+pub use planning::{Planning, PlansUntil, announced_by_program};
+pub use reflection::{Category, Draft, Origin, Reflection};
+pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
+pub use run_log::{Life, LoggedEntry, RunLog};
+pub use session_verdict::{SessionVerdict, TurnRecord};
+pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
+pub use slug::slug;
+pub use task::named_apart;
+pub use task::{
+    Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
+    TaskMark, TaskSize, integration_branch, is_integration, nearest_id,
+};
+pub use task_fields::TaskField;
+pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
+pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
+pub use trust::Rights;
+pub use trust::{TrustItem, TrustKind};
+pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, Verdict};
+
+/// A moment in time, UTC, RFC 3339 when written.
+pub type Timestamp = jiff::Timestamp;

@@ -24,9 +24,11 @@ pub mod decomposition;
 #[doc(inline)]
 pub use reflexion_core::domain;
 #[doc(inline)]
+pub use reflexion_text::prompt;
+#[doc(inline)]
+pub use reflexion_text::redaction;
+#[doc(inline)]
 pub use reflexion_toolchain::toolchain;
-pub mod prompt;
-pub mod redaction;
 pub mod config;
 
 // Contracts: what a service promises, and how services are put together.

@@ -15,7 +15,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
-const TEMPLATE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/decompose.md"));
+const TEMPLATE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/decompose.md"));
 
 /// Cap of the task and of its criteria, in bytes.
 const TASK_BYTES: usize = 16 * 1024;
@@ -106,11 +106,11 @@ pub enum PartsError {
 /// [`PartsError`]; nothing of an answer is taken that is wrong in one place.
 ///
 /// ```
-/// # use reflexion::prompt::parse_parts;
+/// # use reflexion_text::prompt::parse_parts;
 /// let parts = parse_parts(r#"{"subtasks":[{"title":"Parse","description":"Both forms."},{"title":"Print","description":"p"}]}"#)?;
 /// assert_eq!((parts.len(), parts[0].title.as_str()), (2, "Parse"));
 /// assert_eq!(parse_parts(r#"One change. {"subtasks": []}"#)?, []);
-/// # Ok::<(), reflexion::prompt::PartsError>(())
+/// # Ok::<(), reflexion_text::prompt::PartsError>(())
 /// ```
 pub fn parse_parts(answer: &str) -> Result<Vec<ProposedPart>, PartsError> {
     let found = objects(answer).filter(|object| object.get("subtasks").is_some_and(Value::is_array)).last();

@@ -35,7 +35,7 @@ const PROPOSED: &str =
 /// A task with the part of it that was worked on, where an agent proposed that: for whoever judges the work, or says why it failed.
 ///
 /// ```
-/// # use reflexion::prompt::with_proposed;
+/// # use reflexion_text::prompt::with_proposed;
 /// let shown = with_proposed("Fix the cart", "Tests need not pass.");
 /// assert!(shown.starts_with("Fix the cart\n\n[") && shown.ends_with("]\n> Tests need not pass."));
 /// ```

@@ -30,7 +30,7 @@ use std::sync::RwLock;
 /// Finds secrets and replaces them.
 ///
 /// ```
-/// use reflexion::redaction::Redactor;
+/// use reflexion_text::redaction::Redactor;
 /// let token = ["gh", "p_", "k3Qv9TzR1mXw7LbYc5HnD2sPfJ8aGuE4tV6o"].concat();
 /// let text = format!("fatal: {token} has no access");
 /// assert_eq!(Redactor::of_process().redact(&text), "fatal: [redacted:github-pat] has no access");

@@ -26,7 +26,7 @@ const ID_BYTES: usize = 64;
 /// than dropped. No reflections, or a budget without room for a single line, give an empty text and no ids.
 ///
 /// ```
-/// # use reflexion::prompt::format_reflections;
+/// # use reflexion_text::prompt::format_reflections;
 /// assert_eq!(format_reflections(&[], usize::MAX, 4_000), (String::new(), Vec::new()));
 /// ```
 #[must_use]

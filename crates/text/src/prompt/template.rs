@@ -33,10 +33,10 @@ pub enum TemplateError {
 /// [`TemplateError`]: places and values must be the same.
 ///
 /// ```
-/// # use reflexion::prompt::fill;
+/// # use reflexion_text::prompt::fill;
 /// let text = fill("<!-- greeting, version 1 -->\nHello {{name}}", &[("name", "{{you}}".to_owned())])?;
 /// assert_eq!(text, "Hello {{you}}");
-/// # Ok::<(), reflexion::prompt::TemplateError>(())
+/// # Ok::<(), reflexion_text::prompt::TemplateError>(())
 /// ```
 pub fn fill(template: &str, values: &[(&str, String)]) -> Result<String, TemplateError> {
     let mut rest = body(template);

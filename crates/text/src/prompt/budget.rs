@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The longest beginning of `text` with at most `bytes` bytes that ends between two characters.
 ///
 /// ```
-/// # use reflexion::prompt::first_bytes;
+/// # use reflexion_text::prompt::first_bytes;
 /// assert_eq!(first_bytes("naïve", 3), "na");
 /// ```
 #[must_use]
@@ -20,7 +20,7 @@ pub fn first_bytes(text: &str, bytes: usize) -> &str {
 /// The longest end of `text` with at most `bytes` bytes that begins between two characters.
 ///
 /// ```
-/// # use reflexion::prompt::last_bytes;
+/// # use reflexion_text::prompt::last_bytes;
 /// assert_eq!(last_bytes("naïve", 3), "ve");
 /// ```
 #[must_use]
@@ -52,7 +52,7 @@ pub fn shorten(text: &str, bytes: usize) -> Cow<'_, str> {
 /// once (compilers) or at the very end (test runners), hence equal halves.
 ///
 /// ```
-/// # use reflexion::prompt::excerpt;
+/// # use reflexion_text::prompt::excerpt;
 /// assert_eq!(excerpt("0123456789", 4), "01\n[… 6 bytes left out …]\n89");
 /// ```
 #[must_use]
@@ -82,7 +82,7 @@ pub fn one_line(text: &str) -> String {
 /// The end of what a program wrote to stderr, in one line, to be put behind an error; empty if it wrote nothing.
 ///
 /// ```
-/// # use reflexion::prompt::stderr_end;
+/// # use reflexion_text::prompt::stderr_end;
 /// assert_eq!(stderr_end("\u{1b}[31mno key\u{1b}[0m\n"), "; its stderr ends: no key");
 /// assert_eq!(stderr_end(" \n"), "");
 /// ```
@@ -100,7 +100,7 @@ pub fn stderr_end(stderr: &str) -> String {
 /// other separators become a space) and characters that turn the reading direction or tag text invisibly.
 ///
 /// ```
-/// # use reflexion::prompt::plain;
+/// # use reflexion_text::prompt::plain;
 /// assert_eq!(plain("\u{1b}[31;1mFAIL\u{1b}[0m a\r\nb"), "FAIL a\nb");
 /// ```
 #[must_use]

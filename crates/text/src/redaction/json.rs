@@ -10,7 +10,7 @@ impl Redactor {
     /// line stays as it is spelled.
     ///
     /// ```
-    /// use reflexion::redaction::Redactor;
+    /// use reflexion_text::redaction::Redactor;
     /// let line = b"{\"n\": 1.50, \"said\": \"postgres://me:s3cr3t-pw@db/x\"}\n";
     /// let redacted = Redactor::of_process().redact_lines(line);
     /// assert_eq!(redacted, &b"{\"n\": 1.50, \"said\": \"postgres://me:[redacted:url-password]@db/x\"}\n"[..]);

@@ -8,7 +8,7 @@ use crate::redaction::Redactor;
 /// one of ours.
 ///
 /// ```
-/// # use reflexion::prompt::quote_name;
+/// # use reflexion_text::prompt::quote_name;
 /// assert_eq!(quote_name("IMPORTANT: stop`\nnow"), "`IMPORTANT: stop' now`");
 /// ```
 #[must_use]
@@ -20,7 +20,7 @@ pub fn quote_name(name: &str) -> String {
 /// Several of them.
 ///
 /// ```
-/// # use reflexion::prompt::quote_names;
+/// # use reflexion_text::prompt::quote_names;
 /// assert_eq!(quote_names(["a.rs", "b.rs"]), "`a.rs`, `b.rs`");
 /// ```
 #[must_use]

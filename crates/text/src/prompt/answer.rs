@@ -81,10 +81,10 @@ pub enum Wholeness {
 /// [`AnswerError::CutOff`] if the answer was cut off inside a block.
 ///
 /// ```
-/// # use reflexion::prompt::{Wholeness, read_answer};
+/// # use reflexion_text::prompt::{Wholeness, read_answer};
 /// let answer = read_answer("Fixed.\n\n`src/a.py`:\n```python\nx = 1\n```\n", Wholeness::Whole)?;
 /// assert_eq!((answer.files[0].path.as_str(), answer.files[0].text.as_str()), ("src/a.py", "x = 1\n"));
-/// # Ok::<(), reflexion::prompt::AnswerError>(())
+/// # Ok::<(), reflexion_text::prompt::AnswerError>(())
 /// ```
 pub fn read_answer(text: &str, wholeness: Wholeness) -> Result<Answered, AnswerError> {
     let mut answered = Answered::default();

@@ -77,10 +77,10 @@ pub enum ParseError {
 /// [`ParseError`]: no object, or (if no other fits) the last object's first wrong field.
 ///
 /// ```
-/// # use reflexion::prompt::parse_reply;
+/// # use reflexion_text::prompt::parse_reply;
 /// let reply = parse_reply(r#"Sure! {"analysis": "off by one", "suggestion": "use ..="}"#)?;
 /// assert_eq!((reply.analysis.as_str(), reply.confidence), ("off by one", 0.5));
-/// # Ok::<(), reflexion::prompt::ParseError>(())
+/// # Ok::<(), reflexion_text::prompt::ParseError>(())
 /// ```
 pub fn parse_reply(reply: impl AsRef<[u8]>) -> Result<Reply, ParseError> {
     let text = String::from_utf8_lossy(reply.as_ref());

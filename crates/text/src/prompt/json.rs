@@ -18,7 +18,7 @@ const MENDED: usize = 20;
 /// that is not JSON is no object.
 ///
 /// ```
-/// # use reflexion::prompt::objects;
+/// # use reflexion_text::prompt::objects;
 /// let mut found = objects("I use {braces}. ```json\n{\"a\": [1,],}\n``` {\"b\": 2}");
 /// assert_eq!(found.next().unwrap()["a"][0], 1);
 /// assert_eq!(found.next().unwrap()["b"], 2);

@@ -47,7 +47,8 @@ pub mod http;
 pub mod subagents;
 pub mod verification;
 pub mod reflection;
-pub mod storage;
+#[doc(inline)]
+pub use reflexion_memory::storage;
 pub mod hooks;
 pub mod llm;
 pub mod notify;

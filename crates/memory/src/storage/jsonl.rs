@@ -61,8 +61,9 @@ const MAX_PROBLEMS: usize = 20;
 /// queries by this id, not from the others.
 ///
 /// ```
-/// # use reflexion::{services::{RecentQuery, Storage}, storage::JsonlStorage};
-/// # async fn recent() -> Result<(), reflexion::services::StorageError> {
+/// # use reflexion_core::services::{RecentQuery, Storage};
+/// # use reflexion_memory::storage::JsonlStorage;
+/// # async fn recent() -> Result<(), reflexion_core::services::StorageError> {
 /// let memory = JsonlStorage::open("memory/reflections.jsonl");
 /// let lessons = memory.recent(&RecentQuery { subtask: Some("fix-login".into()), limit: Some(3), ..RecentQuery::default() }).await?;
 /// # Ok(()) }

@@ -8,22 +8,26 @@ use std::io::Read;
 use std::ops::Range;
 
 /// Lines longer than this are not read: 1 MiB, some 800 times a usual reflection. It bounds the memory of every reader.
-pub(crate) const MAX_LINE: usize = 1 << 20;
+pub const MAX_LINE: usize = 1 << 20;
 
 /// One line of a file.
-pub(crate) struct Line<'a> {
+pub struct Line<'a> {
     /// Counted from 1.
-    pub(crate) number: usize,
+    pub number: usize,
     /// Offset of its first byte.
-    pub(crate) start: u64,
+    pub start: u64,
     /// Without its end; nothing if it is longer than [`MAX_LINE`].
-    pub(crate) content: Option<&'a [u8]>,
+    pub content: Option<&'a [u8]>,
     /// It has an end: whoever writes it is done with it.
-    pub(crate) ended: bool,
+    pub ended: bool,
 }
 
 /// Shows every line to `visit`, in order; a last line without an end is one too.
-pub(crate) fn for_each_line(reader: impl Read, mut visit: impl FnMut(Line<'_>) -> io::Result<()>) -> io::Result<()> {
+///
+/// # Errors
+///
+/// Of the reader, or the first one of `visit`, which ends the reading.
+pub fn for_each_line(reader: impl Read, mut visit: impl FnMut(Line<'_>) -> io::Result<()>) -> io::Result<()> {
     let mut reader = BufReader::with_capacity(256 * 1024, reader);
     let (mut number, mut start) = (1, 0);
     let mut partial = Vec::new();

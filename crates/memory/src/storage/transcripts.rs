@@ -246,8 +246,16 @@ mod tests {
     use crate::domain::Role;
     use crate::domain::SubtaskId;
     use crate::domain::TaskId;
+    use crate::domain::Timestamp;
     use crate::domain::Usage;
-    use crate::testing::TestClock;
+    use crate::services::MockClock;
+
+    /// A clock that stands still.
+    fn standing() -> Arc<dyn Clock> {
+        let mut clock = MockClock::new();
+        clock.expect_now().returning(|| Timestamp::constant(1_767_225_600, 0));
+        Arc::new(clock)
+    }
 
     fn project(root: &Path) -> policy::Project {
         policy::Project {
@@ -290,7 +298,7 @@ mod tests {
     #[test]
     fn both_kinds_give_back_what_they_were_told() {
         let dir = tempfile::tempdir().unwrap();
-        let clock = || Arc::new(TestClock::new());
+        let clock = standing;
         let both: [Box<dyn Transcripts>; 2] = [
             Box::new(TranscriptFiles::new(project(dir.path()), clock(), 0)),
             Box::new(MemoryTranscripts::new(clock())),
@@ -316,7 +324,7 @@ mod tests {
     #[test]
     fn reading_creates_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
+        let transcripts = TranscriptFiles::new(project(dir.path()), standing(), 0);
         assert_eq!(transcripts.list(None).unwrap(), []);
         assert!(transcripts.read(&SessionId::new("s")).is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -326,7 +334,7 @@ mod tests {
     fn lines_that_cannot_be_read_are_left_out_and_counted() {
         let check = |tail: &[u8], records: usize, unreadable: u64| {
             let dir = tempfile::tempdir().unwrap();
-            let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
+            let transcripts = TranscriptFiles::new(project(dir.path()), standing(), 0);
             let head = head("run-1", "s-1");
             transcripts.begin(head.clone()).step(said("one"), None);
             let path = dir.path().join(".reflection/runs/run-1/transcripts/s-1.jsonl");
@@ -352,7 +360,7 @@ mod tests {
     #[test]
     fn what_is_no_transcript_is_not_listed() {
         let dir = tempfile::tempdir().unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
+        let transcripts = TranscriptFiles::new(project(dir.path()), standing(), 0);
         let head = head("run-1", "s-1");
         transcripts.begin(head.clone());
         let place = dir.path().join(".reflection/runs/run-1/transcripts");
@@ -367,7 +375,7 @@ mod tests {
     #[test]
     fn no_id_leads_out_of_the_directory() {
         let dir = tempfile::tempdir().unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
+        let transcripts = TranscriptFiles::new(project(dir.path()), standing(), 0);
         let long = "x".repeat(5000);
         let ids = ["../../../out", "/etc/passwd", ".", "..", "", "a b", "ä\n", ".hidden", long.as_str()];
         for id in ids {
@@ -384,7 +392,7 @@ mod tests {
     fn a_transcript_that_cannot_be_written_costs_nothing() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join(".reflection"), "a file in the way").unwrap();
-        let transcripts = TranscriptFiles::new(project(dir.path()), Arc::new(TestClock::new()), 0);
+        let transcripts = TranscriptFiles::new(project(dir.path()), standing(), 0);
         transcripts.begin(head("run-1", "s-1")).step(said("unheard"), None);
     }
 
@@ -393,7 +401,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("t.jsonl");
         let open = Some(Open { file: File::create(&path).unwrap(), room: 1000 });
-        let writer = TranscriptFile { path: path.clone(), open: Mutex::new(open), clock: Arc::new(TestClock::new()) };
+        let writer = TranscriptFile { path: path.clone(), open: Mutex::new(open), clock: standing() };
         for _ in 0..100 {
             writer.step(said(&"x".repeat(300)), None);
         }

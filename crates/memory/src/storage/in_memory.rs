@@ -23,8 +23,9 @@ use std::sync::PoisonError;
 /// [`JsonlStorage`](super::JsonlStorage), what it refuses included, but nothing is durable.
 ///
 /// ```
-/// # use reflexion::{services::{RecentQuery, Storage}, storage::InMemoryStorage};
-/// # async fn empty() -> Result<(), reflexion::services::StorageError> {
+/// # use reflexion_core::services::{RecentQuery, Storage};
+/// # use reflexion_memory::storage::InMemoryStorage;
+/// # async fn empty() -> Result<(), reflexion_core::services::StorageError> {
 /// assert!(InMemoryStorage::default().recent(&RecentQuery::default()).await?.is_empty());
 /// # Ok(()) }
 /// ```

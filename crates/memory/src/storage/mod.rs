@@ -48,7 +48,7 @@ pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;
 pub use journal::{FileJournal, MemoryJournal};
 pub use jsonl::JsonlStorage;
-pub(crate) use lines::for_each_line;
+pub use lines::{Line, MAX_LINE, for_each_line};
 pub use past::read_past;
 pub use run_journal::RunJournal;
 pub use run_log::{RunTail, kept_patches, read_lessons, read_run, recorded_runs};

@@ -163,7 +163,7 @@ mod tests {
     /// `verdict-signal.jsonl`: a notifier that waits for a verdict not older than 30 s, as the ancestor's did, finds ours.
     #[tokio::test]
     async fn the_ancestors_notifier_finds_what_it_waits_for() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data/cases/verdict-signal.jsonl");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/cases/verdict-signal.jsonl");
         let Ok(text) = std::fs::read_to_string(path) else {
             return eprintln!("SKIPPED: the ancestor's cases are not here ({path})");
         };

@@ -37,7 +37,8 @@ use std::sync::Arc;
 /// opened anew. Lines longer than 1 MiB are problems.
 ///
 /// ```
-/// # use reflexion::{services::{Clock, Tasks, TasksError}, storage::FileTasks};
+/// # use reflexion_core::services::{Clock, Tasks, TasksError};
+/// # use reflexion_memory::storage::FileTasks;
 /// # async fn open_titles(clock: std::sync::Arc<dyn Clock>) -> Result<(), TasksError> {
 /// let tasks = FileTasks::open("tasks.jsonl", ".reflection/tasks.jsonl", clock);
 /// for task in tasks.load().await?.tasks {

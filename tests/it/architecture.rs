@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
+use std::process::Command;
 
 type Table = BTreeMap<String, BTreeSet<String>>;
 
@@ -174,6 +175,24 @@ fn the_crates_are_those_of_the_document() {
     let mut documented = rows("The crates");
     documented.sort();
     assert_eq!(found, documented);
+}
+
+#[test]
+fn whoever_wants_the_memory_alone_builds_nothing_that_talks() {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["tree", "--offline", "--package", "reflexion-memory", "--edges", "normal", "--prefix", "none"]);
+    let tree = cargo.current_dir(root()).output().unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let packages: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    let ours: Vec<&str> = packages.iter().copied().filter(|name| name.starts_with("reflexion")).collect();
+    let few = ["core", "files", "layer", "memory", "text", "toolchain"].map(|name| format!("reflexion-{name}"));
+    assert_eq!(ours, few);
+    // Clients of HTTP, what draws on a terminal, agents' protocols, the command line.
+    let heavy =
+        ["reqwest", "hyper", "rustls", "genai", "ratatui", "crossterm", "indicatif", "agent-client-protocol", "clap"];
+    let found: Vec<&str> = heavy.into_iter().filter(|name| packages.contains(name)).collect();
+    assert!(found.is_empty(), "the memory needs {found:?}");
 }
 
 /// The name of the directory of a crate, by that of its sources.

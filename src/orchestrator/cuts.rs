@@ -101,7 +101,22 @@ impl Cuts {
                 self.at_work.remove(session);
                 self.rows.remove(&(task.clone(), subtask.clone()));
             }
-            _ => {}
+            // None of them begins an attempt, ends one, or says what it used and is not said again.
+            JournalEntry::RepositoryChanged { .. }
+            | JournalEntry::Noticed { .. }
+            | JournalEntry::TaskStarted { .. }
+            | JournalEntry::TaskDecomposed { .. }
+            | JournalEntry::AgentStopped { .. }
+            | JournalEntry::TurnStarted { .. }
+            | JournalEntry::CommitStarted { .. }
+            | JournalEntry::WaitStarted { .. }
+            | JournalEntry::WaitEnded { .. }
+            | JournalEntry::MergeStarted { .. }
+            | JournalEntry::MergeReady { .. }
+            | JournalEntry::MergeEnded { .. }
+            | JournalEntry::HealStarted { .. }
+            | JournalEntry::HealEnded { .. }
+            | JournalEntry::TaskEnded { .. } => {}
         }
     }
 

@@ -21,31 +21,28 @@ const BECAUSE: usize = 300;
 impl Replay {
     /// One that was cut off is done again, and told once.
     pub(super) fn heal(&mut self, at: Timestamp, entry: &JournalEntry) {
-        match entry {
-            JournalEntry::HealStarted { task, subtask, symptom, spell, because } => {
-                let place = self.task(task);
-                let same = |heal: &Heal| heal.outcome.is_none() && heal.task == *task && heal.subtask == *subtask;
-                self.heals.retain(|heal| !same(heal));
-                self.heals.push(Heal {
-                    task: task.clone(),
-                    subtask: subtask.clone(),
-                    symptom: *symptom,
-                    spell: *spell,
-                    because: because.clone(),
-                    started_at: at,
-                    outcome: None,
-                });
-                if self.courses[place].phase.is_none() {
-                    self.open_phase(place, at, SpanKind::Preparing);
-                }
+        if let JournalEntry::HealStarted { task, subtask, symptom, spell, because } = entry {
+            let place = self.task(task);
+            let same = |heal: &Heal| heal.outcome.is_none() && heal.task == *task && heal.subtask == *subtask;
+            self.heals.retain(|heal| !same(heal));
+            self.heals.push(Heal {
+                task: task.clone(),
+                subtask: subtask.clone(),
+                symptom: *symptom,
+                spell: *spell,
+                because: because.clone(),
+                started_at: at,
+                outcome: None,
+            });
+            if self.courses[place].phase.is_none() {
+                self.open_phase(place, at, SpanKind::Preparing);
             }
-            JournalEntry::HealEnded { task, subtask, outcome, .. } => {
-                let open = |heal: &&mut Heal| heal.outcome.is_none() && heal.task == *task && heal.subtask == *subtask;
-                if let Some(heal) = self.heals.iter_mut().rev().find(open) {
-                    heal.outcome = Some(outcome.clone());
-                }
+        }
+        if let JournalEntry::HealEnded { task, subtask, outcome, .. } = entry {
+            let open = |heal: &&mut Heal| heal.outcome.is_none() && heal.task == *task && heal.subtask == *subtask;
+            if let Some(heal) = self.heals.iter_mut().rev().find(open) {
+                heal.outcome = Some(outcome.clone());
             }
-            _ => {}
         }
     }
 }

@@ -158,7 +158,24 @@ impl Replay {
             JournalEntry::Noticed { task, what } => {
                 what.iter().for_each(|what| self.notice(task.as_ref(), what));
             }
-            _ => self.take_of_task(at, entry),
+            JournalEntry::TaskStarted { .. }
+            | JournalEntry::TaskDecomposed { .. }
+            | JournalEntry::AttemptStarted { .. }
+            | JournalEntry::AgentStopped { .. }
+            | JournalEntry::TurnStarted { .. }
+            | JournalEntry::TurnJudged { .. }
+            | JournalEntry::TurnNudged { .. }
+            | JournalEntry::AttemptDropped { .. }
+            | JournalEntry::AttemptJudged { .. }
+            | JournalEntry::CommitStarted { .. }
+            | JournalEntry::WaitStarted { .. }
+            | JournalEntry::WaitEnded { .. }
+            | JournalEntry::MergeStarted { .. }
+            | JournalEntry::MergeReady { .. }
+            | JournalEntry::MergeEnded { .. }
+            | JournalEntry::HealStarted { .. }
+            | JournalEntry::HealEnded { .. }
+            | JournalEntry::TaskEnded { .. } => self.take_of_task(at, entry),
         }
         self.last = Some(at);
     }

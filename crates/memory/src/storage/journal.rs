@@ -159,9 +159,8 @@ impl Journal for MemoryJournal {
 
     async fn runs(&self) -> Result<Vec<RunId>, JournalError> {
         let entries = self.entries();
-        let run = |entry: &JournalEntry| match entry {
-            JournalEntry::RunStarted { run, .. } => Some(run.clone()),
-            _ => None,
+        let run = |entry: &JournalEntry| {
+            if let JournalEntry::RunStarted { run, .. } = entry { Some(run.clone()) } else { None }
         };
         Ok(entries.iter().rev().filter_map(run).collect())
     }

@@ -42,10 +42,7 @@ pub fn kind_of_run(state_dir: &Path, run: &RunId) -> Option<RunKind> {
     let file = state::journal(state_dir, run).open_file().ok()?;
     let mut line = Vec::new();
     BufReader::new(file.take(1 << 20)).read_until(b'\n', &mut line).ok()?;
-    match serde_json::from_slice(&line) {
-        Ok(JournalEntry::RunStarted { plan, .. }) => Some(plan.kind),
-        _ => None,
-    }
+    if let Ok(JournalEntry::RunStarted { plan, .. }) = serde_json::from_slice(&line) { Some(plan.kind) } else { None }
 }
 
 /// The time of an entry.

@@ -29,12 +29,11 @@ impl Said {
     /// The entry in words; none where another one says the same better.
     #[must_use]
     pub fn of(at: Timestamp, entry: &JournalEntry) -> Option<Self> {
-        let text = of_run(entry).or_else(|| of_attempt(entry)).or_else(|| of_task(entry))?;
-        Some(Self { at, task: entry.task().cloned(), text })
+        Some(Self { at, task: entry.task().cloned(), text: text(entry)? })
     }
 }
 
-fn of_run(entry: &JournalEntry) -> Option<String> {
+fn text(entry: &JournalEntry) -> Option<String> {
     Some(match entry {
         JournalEntry::RunStarted { tasks, plan, .. } => {
             format!("begins: {}, {} at a time", plural(tasks.len(), "task"), plan.jobs.max(1))
@@ -43,26 +42,10 @@ fn of_run(entry: &JournalEntry) -> Option<String> {
             format!("goes on in another process: {} left", plural(tasks.len(), "task"))
         }
         JournalEntry::Noticed { what, .. } => format!("noticed: {}", what.join("; ")),
-        JournalEntry::RunEnded { interrupted: true, .. } => "interrupted".to_owned(),
-        JournalEntry::RunEnded { stopped, .. } => match stopped {
-            None => "over".to_owned(),
-            Some(RunStop::Deadline) => "stopped: the time is up".to_owned(),
-            Some(RunStop::Budget) => "stopped: the budget is used up".to_owned(),
-            Some(RunStop::Drained) => "stopped after the attempts that were at work".to_owned(),
-        },
-        _ => return None,
-    })
-}
-
-fn of_attempt(entry: &JournalEntry) -> Option<String> {
-    Some(match entry {
-        JournalEntry::AttemptStarted { attempt, agent, injected, .. } => {
-            let with = match injected.len() {
-                0 => String::new(),
-                n => format!(", with {} in its prompt", plural(n, "reflection")),
-            };
-            format!("attempt {attempt}: {} works{with}", foreign(agent, 60))
-        }
+        JournalEntry::RunEnded { interrupted, stopped, .. } => over(*interrupted, *stopped).to_owned(),
+        JournalEntry::TaskStarted { title, .. } => format!("begins{}", after(": ", title)),
+        JournalEntry::TaskDecomposed { failed, proposal, .. } => split(failed.as_deref(), proposal.parts.len()),
+        JournalEntry::AttemptStarted { attempt, agent, injected, .. } => works(*attempt, agent, injected.len()),
         JournalEntry::AgentStopped { ending, .. } => format!("agent stopped: {}", ending.as_str()),
         JournalEntry::TurnStarted { turn, reason, .. } => format!("turn {turn} ({})", reason.as_str()),
         JournalEntry::TurnNudged { because, .. } => {
@@ -75,39 +58,65 @@ fn of_attempt(entry: &JournalEntry) -> Option<String> {
         JournalEntry::AttemptJudged { attempt, verdict, because, .. } => {
             format!("attempt {attempt}: {}{}", verdict.as_str(), after(", ", because))
         }
-        _ => return None,
+        JournalEntry::WaitStarted { because, .. } => format!("waits: {}", foreign(because, BYTES)),
+        JournalEntry::WaitEnded { .. } => "goes on after waiting".to_owned(),
+        JournalEntry::MergeEnded { outcome, .. } => merged(outcome),
+        JournalEntry::TaskEnded { verdict, branch, cause, .. } => {
+            task_ended(*verdict, branch.as_deref(), cause.as_deref())
+        }
+        // What needs a person, and repairs, have a place of their own on the screen; an intent is told by its result.
+        JournalEntry::RunHalted { .. }
+        | JournalEntry::RepositoryChanged { .. }
+        | JournalEntry::HealStarted { .. }
+        | JournalEntry::HealEnded { .. }
+        | JournalEntry::TurnJudged { .. }
+        | JournalEntry::CommitStarted { .. }
+        | JournalEntry::MergeStarted { .. }
+        | JournalEntry::MergeReady { .. } => return None,
     })
 }
 
-fn of_task(entry: &JournalEntry) -> Option<String> {
-    Some(match entry {
-        JournalEntry::TaskStarted { title, .. } => format!("begins{}", after(": ", title)),
-        JournalEntry::TaskDecomposed { failed: Some(because), .. } => format!("not split: {}", foreign(because, BYTES)),
-        JournalEntry::TaskDecomposed { proposal, .. } => match proposal.parts.len() {
-            0 => "worked on as a whole, as was proposed".to_owned(),
-            n => format!("in {n} parts, as was proposed"),
-        },
-        JournalEntry::WaitStarted { because, .. } => format!("waits: {}", foreign(because, BYTES)),
-        JournalEntry::WaitEnded { .. } => "goes on after waiting".to_owned(),
-        JournalEntry::MergeEnded { outcome: MergeOutcome::Merged { commit, .. }, .. } => {
-            format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60))
-        }
-        JournalEntry::MergeEnded { outcome: outcome @ MergeOutcome::LeftToPerson { .. }, .. } => {
-            format!("left to you: {}", foreign(&outcome.failed().unwrap_or_default(), BYTES))
-        }
-        JournalEntry::MergeEnded { outcome, .. } => {
-            format!("not merged: {}", foreign(&outcome.failed().unwrap_or_default(), BYTES))
-        }
-        JournalEntry::TaskEnded { verdict: Some(Verdict::Confirmed), branch, .. } => {
-            let branch = branch.as_ref().map(|branch| after(", on ", branch)).unwrap_or_default();
-            format!("task confirmed{branch}")
-        }
-        JournalEntry::TaskEnded { verdict, cause, .. } => {
-            let verdict = verdict.map_or("not judged", |verdict| verdict.as_str());
-            format!("task ended: {verdict}{}", cause.as_ref().map(|cause| after(", ", cause)).unwrap_or_default())
-        }
-        _ => return None,
-    })
+fn over(interrupted: bool, stopped: Option<RunStop>) -> &'static str {
+    match stopped {
+        _ if interrupted => "interrupted",
+        None => "over",
+        Some(RunStop::Deadline) => "stopped: the time is up",
+        Some(RunStop::Budget) => "stopped: the budget is used up",
+        Some(RunStop::Drained) => "stopped after the attempts that were at work",
+    }
+}
+
+fn split(failed: Option<&str>, parts: usize) -> String {
+    match (failed, parts) {
+        (Some(because), _) => format!("not split: {}", foreign(because, BYTES)),
+        (None, 0) => "worked on as a whole, as was proposed".to_owned(),
+        (None, n) => format!("in {n} parts, as was proposed"),
+    }
+}
+
+fn works(attempt: u32, agent: &str, injected: usize) -> String {
+    let with = match injected {
+        0 => String::new(),
+        n => format!(", with {} in its prompt", plural(n, "reflection")),
+    };
+    format!("attempt {attempt}: {} works{with}", foreign(agent, 60))
+}
+
+fn merged(outcome: &MergeOutcome) -> String {
+    let because = || foreign(&outcome.failed().unwrap_or_default(), BYTES);
+    match outcome {
+        MergeOutcome::Merged { commit, .. } => format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60)),
+        MergeOutcome::LeftToPerson { .. } => format!("left to you: {}", because()),
+        MergeOutcome::Conflict { .. } | MergeOutcome::Red { .. } => format!("not merged: {}", because()),
+    }
+}
+
+fn task_ended(verdict: Option<Verdict>, branch: Option<&str>, cause: Option<&str>) -> String {
+    if verdict == Some(Verdict::Confirmed) {
+        return format!("task confirmed{}", branch.map(|branch| after(", on ", branch)).unwrap_or_default());
+    }
+    let verdict = verdict.map_or("not judged", |verdict| verdict.as_str());
+    format!("task ended: {verdict}{}", cause.map(|cause| after(", ", cause)).unwrap_or_default())
 }
 
 fn after(before: &str, words: &str) -> String {

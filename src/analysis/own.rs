@@ -72,15 +72,13 @@ fn judged(past: &Past, run: &str, number: u32, named: &str) -> Judged {
     let mut of_task: BTreeMap<(&str, &str), Option<Verdict>> = BTreeMap::new();
     let mut of_run = of_task.clone();
     for entry in past.entries.iter().filter(|entry| entry.run == run) {
-        let (task, subtask, attempt, verdict) = match &entry.entry {
-            JournalEntry::AttemptJudged { task, subtask, attempt, verdict, .. } => {
-                (task.as_str(), subtask.as_str(), attempt, Some(*verdict))
-            }
-            JournalEntry::AttemptStarted { task, subtask, attempt, .. } => {
-                (task.as_str(), subtask.as_str(), attempt, None)
-            }
-            _ => continue,
+        let (JournalEntry::AttemptStarted { task, subtask, attempt, .. }
+        | JournalEntry::AttemptJudged { task, subtask, attempt, .. }) = &entry.entry
+        else {
+            continue;
         };
+        let (task, subtask) = (task.as_str(), subtask.as_str());
+        let verdict = verdict_of(&entry.entry);
         if *attempt == number {
             let both = named.strip_prefix(task).and_then(|rest| rest.strip_prefix('/')) == Some(subtask);
             let known = if both || named == task || named == subtask { &mut of_task } else { &mut of_run };
@@ -96,6 +94,10 @@ fn judged(past: &Past, run: &str, number: u32, named: &str) -> Judged {
     }
 }
 
+fn verdict_of(entry: &JournalEntry) -> Option<Verdict> {
+    if let JournalEntry::AttemptJudged { verdict, .. } = entry { Some(*verdict) } else { None }
+}
+
 fn is_right(verdict: Verdict) -> Option<bool> {
     match verdict {
         Verdict::Confirmed => Some(true),
@@ -109,20 +111,18 @@ fn is_right(verdict: Verdict) -> Option<bool> {
 pub fn lessons(past: &Past, reflections: &[Reflection]) -> Own {
     let mut own = Own::default();
     for reflection in reflections {
-        let first = past.entries.iter().find_map(|entry| match &entry.entry {
-            JournalEntry::AttemptStarted { session, injected, .. } if injected.contains(&reflection.id) => {
-                Some(session)
-            }
-            _ => None,
+        let first = past.entries.iter().find_map(|entry| {
+            let JournalEntry::AttemptStarted { session, injected, .. } = &entry.entry else { return None };
+            injected.contains(&reflection.id).then_some(session)
         });
         let Some(used) = first else {
             own.unbound += 1;
             continue;
         };
-        let verdict = past.entries.iter().find_map(|entry| match &entry.entry {
-            JournalEntry::AttemptJudged { session, verdict, .. } if session == used => Some(*verdict),
-            _ => None,
-        });
+        let verdict = past
+            .entries
+            .iter()
+            .find_map(|entry| verdict_of(&entry.entry).filter(|_| entry.entry.attempt().session == Some(used)));
         match verdict.and_then(is_right) {
             Some(correct) => own.observed.push(Labelled { confidence: reflection.confidence, correct }),
             None => own.unjudged += 1,
@@ -141,14 +141,13 @@ pub fn own_board(tasks: &[Task], past: &Past) -> Vec<BoardTask> {
             let mut finished: Option<Timestamp> = None;
             let mut finish = |at: Timestamp| finished = Some(finished.map_or(at, |known| known.min(at)));
             for entry in &past.entries {
-                match &entry.entry {
-                    JournalEntry::TaskEnded { task: id, verdict: Some(verdict), .. } if *id == task.id => {
-                        finish(entry.at);
-                        let says = is_right(*verdict).map(|right| if right { Says::Right } else { Says::Wrong });
-                        let what = format!("verdict {}", verdict.as_str());
-                        signals.extend(says.map(|says| Signal { at: Some(entry.at), says, what }));
-                    }
-                    _ => {}
+                if let JournalEntry::TaskEnded { task: id, verdict: Some(verdict), .. } = &entry.entry
+                    && *id == task.id
+                {
+                    finish(entry.at);
+                    let says = is_right(*verdict).map(|right| if right { Says::Right } else { Says::Wrong });
+                    let what = format!("verdict {}", verdict.as_str());
+                    signals.extend(says.map(|says| Signal { at: Some(entry.at), says, what }));
                 }
             }
             for mark in past.marks.iter().filter(|mark| mark.id == task.id && mark.run.is_none()) {

@@ -4,6 +4,7 @@ use super::output::errln;
 use super::project::printable;
 use crate::domain::Event;
 use crate::domain::EventKind;
+use crate::domain::JournalEntry;
 use crate::domain::TaskId;
 use crate::report;
 use crate::services::EventSink;
@@ -76,14 +77,7 @@ impl EventSink for Progress {
 
 impl Display {
     fn print(&self, event: &Event) {
-        let only_full = matches!(
-            event.kind,
-            EventKind::TaskStarted { .. }
-                | EventKind::AttemptStarted { .. }
-                | EventKind::AgentEnded { .. }
-                | EventKind::Checked { .. }
-        );
-        if only_full && self.detail == Detail::Brief {
+        if self.detail == Detail::Brief && is_detail(&event.kind) {
             return;
         }
         let Some(line) = report::line(event) else { return };
@@ -96,46 +90,94 @@ impl Display {
     }
 
     fn update_bar(&mut self, event: &Event) {
-        let Some(task) = &event.task else { return };
-        match &event.kind {
-            EventKind::TaskStarted { max_attempts, .. } => {
-                let bar = self.bars.add(ProgressBar::new_spinner());
-                let style = ProgressStyle::with_template("{spinner} {prefix}  {msg}  {elapsed}");
-                bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-                bar.set_prefix(task.to_string());
-                bar.enable_steady_tick(Duration::from_millis(200));
-                self.tasks.insert(task.clone(), Shown { bar, max_attempts: *max_attempts, attempt: String::new() });
-            }
-            EventKind::TaskEnded { .. } => {
-                if let Some(shown) = self.tasks.remove(task) {
-                    shown.bar.finish_and_clear();
-                    self.bars.remove(&shown.bar);
-                }
-            }
-            kind => {
-                if let Some(shown) = self.tasks.get_mut(task) {
-                    shown.show(kind);
-                }
-            }
+        let Some(task) = &event.about.task else { return };
+        if let Some(JournalEntry::TaskStarted { max_attempts, .. }) = event.entry() {
+            let bar = self.bars.add(ProgressBar::new_spinner());
+            let style = ProgressStyle::with_template("{spinner} {prefix}  {msg}  {elapsed}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.set_prefix(task.to_string());
+            bar.enable_steady_tick(Duration::from_millis(200));
+            let max_attempts = max_attempts.unwrap_or_default();
+            self.tasks.insert(task.clone(), Shown { bar, max_attempts, attempt: String::new() });
+        }
+        if let Some(shown) = self.tasks.get_mut(task) {
+            shown.show(&event.kind);
+        }
+        if let Some(JournalEntry::TaskEnded { .. }) = event.entry()
+            && let Some(shown) = self.tasks.remove(task)
+        {
+            shown.bar.finish_and_clear();
+            self.bars.remove(&shown.bar);
         }
     }
+}
+
+/// Whether a line of it is for logs only: on a terminal the bar shows it.
+fn is_detail(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Checked { .. }
+            | EventKind::Recorded(
+                JournalEntry::TaskStarted { .. }
+                    | JournalEntry::AttemptStarted { .. }
+                    | JournalEntry::AgentStopped { .. }
+                    | JournalEntry::AttemptDropped { .. }
+                    | JournalEntry::TurnNudged { .. }
+            )
+    )
 }
 
 impl Shown {
     fn show(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::AttemptStarted { attempt, agent, .. } => {
+            EventKind::Recorded(JournalEntry::AttemptStarted { attempt, agent, .. }) => {
                 self.attempt = format!("attempt {attempt} of {}", self.max_attempts.max(*attempt));
                 self.bar.set_message(format!("{}: {agent}", self.attempt));
             }
-            EventKind::AgentEnded { .. } => self.bar.set_message(format!("{}: checking", self.attempt)),
+            EventKind::Recorded(JournalEntry::AgentStopped { .. }) => {
+                self.bar.set_message(format!("{}: checking", self.attempt));
+            }
+            EventKind::Recorded(JournalEntry::WaitStarted { because, .. }) => {
+                self.bar.set_message(format!("{}: waiting, {because}", self.attempt));
+            }
             EventKind::AgentActed { what, turns, tokens } => {
                 let tokens = tokens.map(|n| format!(", {n} tokens")).unwrap_or_default();
                 self.bar.set_message(format!("{} turn {turns}{tokens}: {what}", self.attempt));
             }
             EventKind::Doing { what } => self.bar.set_message(format!("{} {what}", self.attempt)),
-            EventKind::Waiting { because, .. } => self.bar.set_message(format!("{}: waiting, {because}", self.attempt)),
-            _ => {}
+            // News, and nothing that the task is at from now on; or the next step says it.
+            EventKind::Warning { .. }
+            | EventKind::Routed { .. }
+            | EventKind::Checked { .. }
+            | EventKind::PersonNeeded { .. }
+            | EventKind::Judged { .. }
+            | EventKind::Reflected { .. }
+            | EventKind::Tampered { .. }
+            | EventKind::BudgetReached { .. }
+            | EventKind::LeftAlone { .. }
+            | EventKind::Recorded(
+                JournalEntry::RunStarted { .. }
+                | JournalEntry::RunResumed { .. }
+                | JournalEntry::TaskStarted { .. }
+                | JournalEntry::TaskDecomposed { .. }
+                | JournalEntry::RepositoryChanged { .. }
+                | JournalEntry::Noticed { .. }
+                | JournalEntry::TurnStarted { .. }
+                | JournalEntry::TurnJudged { .. }
+                | JournalEntry::TurnNudged { .. }
+                | JournalEntry::AttemptDropped { .. }
+                | JournalEntry::AttemptJudged { .. }
+                | JournalEntry::CommitStarted { .. }
+                | JournalEntry::WaitEnded { .. }
+                | JournalEntry::MergeStarted { .. }
+                | JournalEntry::MergeReady { .. }
+                | JournalEntry::MergeEnded { .. }
+                | JournalEntry::HealStarted { .. }
+                | JournalEntry::HealEnded { .. }
+                | JournalEntry::TaskEnded { .. }
+                | JournalEntry::RunHalted { .. }
+                | JournalEntry::RunEnded { .. },
+            ) => {}
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Carries notices to whoever wants them, out of the run's way.
 
 use super::Decider;
+use crate::domain::About;
 use crate::domain::Event;
 use crate::domain::EventKind;
 use crate::domain::Notice;
@@ -83,7 +84,7 @@ impl Bell {
         for recipient in &self.recipients {
             let name = recipient.notifier.name();
             if let Err(error) = recipient.notifier.check() {
-                self.warn(format!("no notice will reach {name}: {error}"));
+                self.warn(run, format!("no notice will reach {name}: {error}"));
                 continue;
             }
             let (queue, notices) = mpsc::channel(QUEUE);
@@ -92,15 +93,17 @@ impl Bell {
                 notices,
                 Arc::clone(&self.events),
                 self.clock.clone(),
+                run.clone(),
             ));
             queues.push((recipient.clone(), queue));
         }
         *self.lock() = Some(Ringing { decider: Decider::new(&self.project, run), queues });
-        Some(Couriers { bell: self, running })
+        Some(Couriers { bell: self, run: run.clone(), running })
     }
 
-    fn warn(&self, message: String) {
-        self.events.publish(Event { at: self.clock.now(), task: None, kind: EventKind::Warning { message } });
+    fn warn(&self, run: &RunId, message: String) {
+        let (at, about) = (self.clock.now(), About::run(run));
+        self.events.publish(Event { at, about, kind: EventKind::Warning { message } });
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Ringing>> {
@@ -133,6 +136,7 @@ impl Ringing {
 /// Those who carry the notices of one run; dropping them ends what they do.
 pub(super) struct Couriers<'a> {
     bell: &'a Bell,
+    run: RunId,
     running: JoinSet<()>,
 }
 
@@ -148,7 +152,8 @@ impl Couriers<'_> {
         let all = async { while self.running.join_next().await.is_some() {} };
         if timeout(bound, all).await.is_err() {
             let seconds = bound.as_secs();
-            self.bell.warn(format!("{} notifiers were given up {seconds} s after the run", self.running.len()));
+            self.bell
+                .warn(&self.run, format!("{} notifiers were given up {seconds} s after the run", self.running.len()));
         }
     }
 }
@@ -165,6 +170,7 @@ async fn courier(
     mut notices: mpsc::Receiver<Notice>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
+    run: RunId,
 ) {
     let mut warned = false;
     while let Some(notice) = notices.recv().await {
@@ -173,7 +179,7 @@ async fn courier(
         if std::mem::replace(&mut warned, true) {
             tracing::info!("{message}");
         } else {
-            events.publish(Event { at: clock.now(), task: None, kind: EventKind::Warning { message } });
+            events.publish(Event { at: clock.now(), about: About::run(&run), kind: EventKind::Warning { message } });
         }
     }
 }

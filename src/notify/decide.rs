@@ -4,6 +4,7 @@ use super::headline::headline;
 use crate::domain::Ending;
 use crate::domain::Event;
 use crate::domain::EventKind;
+use crate::domain::JournalEntry;
 use crate::domain::Notice;
 use crate::domain::NoticeKind;
 use crate::domain::RunId;
@@ -60,24 +61,49 @@ impl Decider {
 
     /// What follows from an event.
     pub fn event(&mut self, event: &Event) -> Option<Notice> {
-        if let EventKind::BudgetReached { because } = &event.kind {
-            let cause = event.task.as_ref().map_or_else(|| because.clone(), |task| masked(because, task));
-            let notice = self.notice(NoticeKind::Budget, event.at).saying(because, "raise it to go on");
-            return self.needs_you(cause, notice, event.at);
+        let task = event.about.task.as_ref();
+        match &event.kind {
+            EventKind::Recorded(entry) => self.entry(event, entry),
+            EventKind::BudgetReached { because } => {
+                let cause = task.map_or_else(|| because.clone(), |task| masked(because, task));
+                let notice = self.notice(NoticeKind::Budget, event.at).saying(because, "raise it to go on");
+                self.needs_you(cause, notice, event.at)
+            }
+            EventKind::PersonNeeded { actions } => {
+                let task = task?;
+                self.waiting.insert(task.clone());
+                let text = actions.join("; ");
+                let title = format!("task `{task}` waits for you");
+                self.of_task(task, masked(&text, task), (&title, &text), event.at)
+            }
+            // Who watches, or reads the report, learns of them.
+            EventKind::Warning { .. }
+            | EventKind::Routed { .. }
+            | EventKind::Doing { .. }
+            | EventKind::AgentActed { .. }
+            | EventKind::Checked { .. }
+            | EventKind::Judged { .. }
+            | EventKind::Reflected { .. }
+            | EventKind::Tampered { .. }
+            | EventKind::LeftAlone { .. } => None,
         }
-        if let EventKind::RepositoryChanged { what } = &event.kind {
+    }
+
+    fn entry(&mut self, event: &Event, entry: &JournalEntry) -> Option<Notice> {
+        if let JournalEntry::RepositoryChanged { what, .. } = entry {
             let text = what.join("; ");
             let title = "something of your repository was changed, and is not put back";
             let notice = self.notice(NoticeKind::NeedsYou, event.at).saying(title, &text);
             return self.needs_you(text, notice, event.at);
         }
-        let task = event.task.as_ref()?;
-        match &event.kind {
-            EventKind::AttemptStarted { agent, .. } => {
+        let task = entry.task()?;
+        match entry {
+            JournalEntry::AttemptStarted { agent, .. } => {
                 self.agents.insert(task.clone(), agent.clone());
                 None
             }
-            EventKind::AgentEnded { ending: Ending::Auth, detail, .. } => {
+            JournalEntry::AgentStopped { ending: Ending::Auth, detail, .. }
+            | JournalEntry::AttemptDropped { ending: Some(Ending::Auth), detail, .. } => {
                 let agent = self.agents.get(task).cloned().unwrap_or_default();
                 let cause = format!("login {agent}");
                 self.logins.entry(task.clone()).or_insert_with(|| cause.clone());
@@ -86,20 +112,39 @@ impl Decider {
                 let title = format!("agent `{agent}` is not logged in");
                 self.needs_you(cause, self.notice(NoticeKind::NeedsYou, event.at).saying(&title, &text), event.at)
             }
-            EventKind::PersonNeeded { actions } => {
+            JournalEntry::TaskEnded { report: Some(report), .. }
+                if matches!(report.stop, Some(Stop::Environment | Stop::NoCheck)) =>
+            {
                 self.waiting.insert(task.clone());
-                let text = actions.join("; ");
-                let title = format!("task `{task}` waits for you");
-                self.of_task(task, masked(&text, task), (&title, &text), event.at)
-            }
-            EventKind::TaskEnded { stop: Some(Stop::Environment | Stop::NoCheck), note, .. } => {
-                self.waiting.insert(task.clone());
-                let text = note.clone().unwrap_or_default();
+                let text = report.note().unwrap_or_default();
                 let cause = self.logins.get(task).cloned().unwrap_or_else(|| masked(&text, task));
                 let title = format!("task `{task}` could not be worked on");
                 self.of_task(task, cause, (&title, &text), event.at)
             }
-            _ => None,
+            // The run's own end is told with what came of it; of tasks and attempts nothing else calls anybody.
+            JournalEntry::RunStarted { .. }
+            | JournalEntry::RunResumed { .. }
+            | JournalEntry::TaskStarted { .. }
+            | JournalEntry::TaskDecomposed { .. }
+            | JournalEntry::RepositoryChanged { .. }
+            | JournalEntry::Noticed { .. }
+            | JournalEntry::AgentStopped { .. }
+            | JournalEntry::TurnStarted { .. }
+            | JournalEntry::TurnJudged { .. }
+            | JournalEntry::TurnNudged { .. }
+            | JournalEntry::AttemptDropped { .. }
+            | JournalEntry::AttemptJudged { .. }
+            | JournalEntry::CommitStarted { .. }
+            | JournalEntry::WaitStarted { .. }
+            | JournalEntry::WaitEnded { .. }
+            | JournalEntry::MergeStarted { .. }
+            | JournalEntry::MergeReady { .. }
+            | JournalEntry::MergeEnded { .. }
+            | JournalEntry::HealStarted { .. }
+            | JournalEntry::HealEnded { .. }
+            | JournalEntry::TaskEnded { .. }
+            | JournalEntry::RunHalted { .. }
+            | JournalEntry::RunEnded { .. } => None,
         }
     }
 
@@ -177,6 +222,10 @@ fn masked(text: &str, task: &TaskId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::About;
+    use crate::notify::fixtures::report;
+    use serde_json::Value;
+    use serde_json::json;
 
     fn id(name: &str) -> TaskId {
         TaskId::new(name).unwrap()
@@ -190,22 +239,38 @@ mod tests {
         Decider::new("p", &RunId::new("r").unwrap())
     }
 
+    fn of(task: Option<&str>, at: i64, kind: EventKind) -> Event {
+        let run = RunId::new("r").unwrap();
+        Event { at: minute(at), about: task.map_or(About::run(&run), |task| About::task(&run, &id(task))), kind }
+    }
+
+    fn entry(entry: Value) -> EventKind {
+        EventKind::Recorded(serde_json::from_value(entry).unwrap())
+    }
+
+    fn ended(task: &str, stop: Option<Stop>, note: &str) -> EventKind {
+        let mut report = report(&[(task, None, stop)], 0).tasks.remove(0);
+        report.cause = Some(note.to_owned());
+        entry(json!({ "type": "task_ended", "task": task, "verdict": null, "cause": note, "report": report }))
+    }
+
     fn broken(task: &str, at: i64, note: &str) -> Event {
-        let stop = Some(Stop::Environment);
-        let kind = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(note.to_owned()), stop };
-        Event { at: minute(at), task: Some(id(task)), kind }
+        of(Some(task), at, ended(task, Some(Stop::Environment), note))
     }
 
     fn person(task: &str, action: &str) -> Event {
-        let kind = EventKind::PersonNeeded { actions: vec![action.to_owned()] };
-        Event { at: minute(0), task: Some(id(task)), kind }
+        of(Some(task), 0, EventKind::PersonNeeded { actions: vec![action.to_owned()] })
     }
 
     fn agent(task: &str, name: &str, ending: Ending) -> [Event; 2] {
-        let subtask = crate::domain::SubtaskId::from(&id(task));
-        let started = EventKind::AttemptStarted { subtask, attempt: 1, agent: name.to_owned(), injected: 0 };
-        let ended = EventKind::AgentEnded { ending, files: 0, detail: Some("401".to_owned()) };
-        [started, ended].map(|kind| Event { at: minute(0), task: Some(id(task)), kind })
+        let attempt = json!({ "task": task, "subtask": task, "attempt": 1, "session": "s" });
+        let with = |more: Value| {
+            let mut all = attempt.clone();
+            all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            of(Some(task), 0, entry(all))
+        };
+        let started = with(json!({ "type": "attempt_started", "agent": name, "start": "t", "injected": [] }));
+        [started, with(json!({ "type": "attempt_dropped", "ending": ending, "files": 0, "detail": "401" }))]
     }
 
     fn titles(events: impl IntoIterator<Item = Event>) -> Vec<String> {
@@ -218,7 +283,7 @@ mod tests {
         let mut decider = decider();
         let mut reached = |task: Option<&str>, because: &str| {
             let kind = EventKind::BudgetReached { because: because.to_owned() };
-            decider.event(&Event { at: minute(0), task: task.map(id), kind }).map(|n| (n.kind(), n.title().to_owned()))
+            decider.event(&of(task, 0, kind)).map(|n| (n.kind(), n.title().to_owned()))
         };
         let first = "the budget of the task is used up: $2.01 of $2.00";
         assert_eq!(reached(Some("a"), first), Some((NoticeKind::Budget, first.to_owned())));
@@ -230,8 +295,7 @@ mod tests {
     #[test]
     fn a_repository_that_was_changed_is_told_also_where_it_is_of_no_task() {
         let changed = |task: Option<&str>, what: &str| {
-            let kind = EventKind::RepositoryChanged { what: vec![what.to_owned()] };
-            Event { at: minute(0), task: task.map(id), kind }
+            of(task, 0, entry(json!({ "type": "repository_changed", "task": task, "what": [what] })))
         };
         let mut decider = decider();
         let notice = decider.event(&changed(None, "HEAD was moved")).unwrap();
@@ -244,12 +308,12 @@ mod tests {
     fn what_needs_a_person_is_told_and_what_the_report_tells_is_not() {
         let quiet = [
             EventKind::Warning { message: "disk nearly full".to_owned() },
-            EventKind::TaskEnded { verdict: None, attempts: 3, note: Some("not solved".to_owned()), stop: None },
-            EventKind::TaskEnded { verdict: None, attempts: 0, note: None, stop: Some(Stop::Dependency) },
-            EventKind::TaskEnded { verdict: None, attempts: 0, note: None, stop: Some(Stop::Limit) },
-            EventKind::Waiting { until: minute(9), because: "rate limited".to_owned() },
+            ended("a", None, "not solved"),
+            ended("a", Some(Stop::Dependency), "it waits"),
+            ended("a", Some(Stop::Limit), "limited"),
+            entry(json!({ "type": "wait_started", "task": "a", "until": minute(9), "because": "rate limited" })),
         ];
-        let quiet = quiet.map(|kind| Event { at: minute(0), task: Some(id("a")), kind });
+        let quiet = quiet.map(|kind| of(Some("a"), 0, kind));
         assert_eq!(titles(quiet), Vec::<String>::new());
         let mut decider = decider();
         let notice = decider.event(&person("a", "merge the pull request")).unwrap();

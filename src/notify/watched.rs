@@ -43,8 +43,10 @@ impl<O: Orchestrator> Orchestrator for Watched<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::About;
     use crate::domain::Event;
     use crate::domain::EventKind;
+    use crate::domain::JournalEntry;
     use crate::domain::Notice;
     use crate::domain::NoticeKind;
     use crate::domain::RunId;
@@ -113,10 +115,20 @@ mod tests {
     impl Orchestrator for Needy {
         async fn run(&self, request: RunRequest) -> Result<RunReport, RunError> {
             for (task, missing) in [("one", "no npm"), ("two", "no cargo")] {
-                let (note, stop) = (Some(missing.to_owned()), Some(Stop::Environment));
-                let kind = EventKind::TaskEnded { verdict: None, attempts: 0, note, stop };
-                let task = Some(TaskId::new(task).unwrap());
-                self.0.publish(Event { at: Timestamp::UNIX_EPOCH, task, kind });
+                let mut of_task = report(&[(task, None, Some(Stop::Environment))], 0).tasks.remove(0);
+                of_task.cause = Some(missing.to_owned());
+                let task = TaskId::new(task).unwrap();
+                let about = About::task(&request.run, &task);
+                let entry = JournalEntry::TaskEnded {
+                    task,
+                    verdict: None,
+                    proof: None,
+                    branch: None,
+                    cause: of_task.cause.clone(),
+                    status: None,
+                    report: Some(Box::new(of_task)),
+                };
+                self.0.publish(Event { at: Timestamp::UNIX_EPOCH, about, kind: EventKind::Recorded(entry) });
                 tokio::task::yield_now().await;
             }
             Ok(RunReport { run: request.run, ..report(&[("one", None, Some(Stop::Environment))], 0) })

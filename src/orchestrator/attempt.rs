@@ -13,6 +13,7 @@ use super::task::TaskRunError;
 use super::turns::Turn;
 use super::watch::Watching;
 use super::watch::WatchingParams;
+use crate::domain::About;
 use crate::domain::AgentReport;
 use crate::domain::Change;
 use crate::domain::ChangeSize;
@@ -36,6 +37,8 @@ use crate::domain::TurnReason;
 use crate::domain::Usage;
 use crate::domain::Verdict;
 use crate::prompt::ask_for_test;
+use crate::prompt::one_line;
+use crate::prompt::shorten;
 use crate::services::Conversation;
 use crate::services::Earlier;
 use crate::services::PromptSection;
@@ -257,18 +260,12 @@ impl TaskRun {
         }
         let resumed = resume.is_some();
         let mut course = self.begin(prepared, attempt, resume).await;
-        context.services.journal.record(self.intent(&course)).await?;
-        self.publish(EventKind::AttemptStarted {
-            subtask: self.parts[course.attempt.part].id.clone(),
-            attempt: course.attempt.number,
-            agent: course.attempt.agent.clone(),
-            injected: course.injected.ids.len(),
-        });
+        context.record(self.intent(&course)).await?;
         let because = match self.run_agent(prepared, &mut course).await? {
             Ok(first) => return self.turns(prepared, course, first).await,
             Err(because) => because,
         };
-        self.drop_attempt(&course, None).await?;
+        self.drop_attempt(&course, None, None).await?;
         if resumed {
             // The attempt begins anew; what was done before the limit is lost, which costs time and nothing else.
             self.publish(EventKind::Warning { message: format!("the attempt begins anew: {because}") });
@@ -416,9 +413,7 @@ impl TaskRun {
         self.report.attempts += 1;
         self.report.verdict = Some(judged.judgement.verdict);
         self.report.risk = Some(judged.risk.clone());
-        self.publish(EventKind::AttemptJudged {
-            subtask: self.parts[judged.attempt.part].id.clone(),
-            attempt: judged.attempt.number,
+        self.publish(EventKind::Judged {
             verdict: judged.judgement.verdict,
             because: judged.judgement.because.clone(),
         });
@@ -440,19 +435,14 @@ impl TaskRun {
     async fn not_judged(&mut self, course: &Course, stopped: Stopped) -> Result<AgentStop, TaskRunError> {
         let Stopped { report, change } = stopped;
         self.resume = self.resume_point(course, &report, &change);
-        self.drop_attempt(course, Some(&report.ending)).await?;
-        self.publish(EventKind::AgentEnded {
-            ending: report.ending.clone(),
-            files: change.files.len(),
-            detail: report.detail.clone(),
-        });
+        self.drop_attempt(course, Some(&report.ending), Some((change.files.len(), report.detail.as_deref()))).await?;
         let detail = report.detail.as_deref().map(first_line);
         Ok(AgentStop::Stopped { ending: report.ending, detail })
     }
 
     async fn interrupted(&mut self, course: &Course) -> Result<AgentStop, TaskRunError> {
         self.report.endings.push(Ending::Cancelled);
-        self.drop_attempt(course, Some(&Ending::Cancelled)).await?;
+        self.drop_attempt(course, Some(&Ending::Cancelled), None).await?;
         Ok(AgentStop::Stopped { ending: Ending::Cancelled, detail: None })
     }
 
@@ -464,8 +454,9 @@ impl TaskRun {
             usage: stopped.report.usage,
             tree: stopped.change.tree.clone(),
             because: nudge.because.clone(),
+            files: Some(stopped.change.files.len()),
         };
-        Ok(self.context.services.journal.record(entry).await?)
+        Ok(self.context.record(entry).await?)
     }
 
     async fn next_turn(&self, course: &Course, reason: TurnReason, because: String) -> Result<(), TaskRunError> {
@@ -474,10 +465,9 @@ impl TaskRun {
             session: course.session.clone(),
             turn: course.turn,
             reason,
+            because,
         };
-        self.context.services.journal.record(entry).await?;
-        self.publish(EventKind::TurnStarted { turn: course.turn, reason, because });
-        Ok(())
+        Ok(self.context.record(entry).await?)
     }
 
     /// Counts what judging an attempt used to the task, once the attempt is over.
@@ -489,7 +479,13 @@ impl TaskRun {
         used
     }
 
-    async fn drop_attempt(&mut self, course: &Course, ending: Option<&Ending>) -> Result<(), TaskRunError> {
+    /// `stopped` is what nothing has said yet of how the agent stopped: how many files differ, and what went wrong.
+    async fn drop_attempt(
+        &mut self,
+        course: &Course,
+        ending: Option<&Ending>,
+        stopped: Option<(usize, Option<&str>)>,
+    ) -> Result<(), TaskRunError> {
         let judging_usage = self.count_judging(course);
         let entry = JournalEntry::AttemptDropped {
             task: self.task.id.clone(),
@@ -497,8 +493,10 @@ impl TaskRun {
             ending: ending.cloned(),
             usage: course.usage,
             judging_usage,
+            files: stopped.map(|(files, _)| files),
+            detail: stopped.and_then(|(_, detail)| detail.map(in_short)),
         };
-        Ok(self.context.services.journal.record(entry).await?)
+        Ok(self.context.record(entry).await?)
     }
 
     /// Where the same attempt can go on, if its agent keeps conversations and will be asked again.
@@ -524,19 +522,26 @@ impl TaskRun {
     /// Where the agent's steps go.
     fn watch(&self, attempt: &Attempt, session: &SessionId, dir: PathBuf, trace: Trace) -> Arc<Watching> {
         let services = &self.context.services;
+        let subtask = self.parts[attempt.part].id.clone();
         let transcript = services.transcripts.begin(TranscriptHead {
             run: self.context.run.clone(),
             session: session.clone(),
             task: self.task.id.clone(),
-            subtask: self.parts[attempt.part].id.clone(),
+            subtask: subtask.clone(),
             attempt: attempt.number,
             agent: attempt.agent.clone(),
         });
+        let about = About {
+            subtask: Some(subtask),
+            attempt: Some(attempt.number),
+            session: Some(session.clone()),
+            ..About::task(&self.context.run, &self.task.id)
+        };
         Arc::new(Watching::new(WatchingParams {
             transcript,
             events: Arc::clone(&services.events),
             clock: Arc::clone(&services.clock),
-            task: self.task.id.clone(),
+            about,
             dir,
             trace,
         }))
@@ -557,6 +562,12 @@ impl TaskRun {
             },
         }
     }
+}
+
+/// What an agent failed with, as the journal keeps it: one line.
+pub(super) fn in_short(detail: &str) -> String {
+    const BYTES: usize = 1000;
+    shorten(&one_line(detail), BYTES).into_owned()
 }
 
 /// The first two lines of what an agent failed with: how it ended, and what it said.

@@ -168,7 +168,7 @@ impl RunContext {
             Of::Attempt | Of::Task | Of::Run => self.stop(RunStop::Budget),
         };
         if first {
-            self.services.publish(None, EventKind::BudgetReached { because: used_up.because.clone() });
+            self.publish(None, EventKind::BudgetReached { because: used_up.because.clone() });
         }
     }
 
@@ -217,7 +217,7 @@ impl TaskRun {
         let message = format!(
             "agent `{agent}` does not say {says}, so the budget of {what} does not hold it; budgets of time and attempts do"
         );
-        self.context.services.publish(None, EventKind::Warning { message });
+        self.context.publish(None, EventKind::Warning { message });
     }
 
     fn task_spent(&self, streamed: Spent) -> Spent {

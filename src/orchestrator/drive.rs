@@ -16,12 +16,12 @@ use super::resume::PastRun;
 use super::sum_up::empty_report;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use super::telling::NewestAttempts;
 use super::track_record::TrackRecord;
 use super::waiting::wait_until;
 use crate::domain::Again;
 use crate::domain::CheckReport;
 use crate::domain::CheckSpec;
-use crate::domain::Event;
 use crate::domain::EventKind;
 use crate::domain::FileGlobs;
 use crate::domain::INTEGRATION;
@@ -118,12 +118,6 @@ pub struct Services {
     pub events: Arc<dyn EventSink>,
 }
 
-impl Services {
-    pub(super) fn publish(&self, task: Option<&TaskId>, kind: EventKind) {
-        self.events.publish(Event { at: self.clock.now(), task: task.cloned(), kind });
-    }
-}
-
 /// The loop over [`Services`].
 pub struct Loop {
     services: Services,
@@ -178,6 +172,8 @@ pub(super) struct RunContext {
     pub limits: Limits,
     /// Repairs of workspaces.
     pub heals: Mutex<Heals>,
+    /// The attempts that its tasks began last.
+    pub newest: Mutex<NewestAttempts>,
     /// One task at a time is put onto the integration branch.
     pub merging: tokio::sync::Mutex<()>,
     /// Reflections that the heuristic wrote in another generator's place.
@@ -218,7 +214,7 @@ impl Orchestrator for Loop {
         let base = self.services.workspaces.begin(begin(&request.run, past.as_ref())).await.map_err(environment)?;
         let queue = Queue::new(&list.tasks, asked);
         let track_record = TrackRecord::of_agents(&self.services, &list.tasks, &request.run).await;
-        let proposals = parts::proposals(&self.services).await;
+        let proposals = parts::proposals(&self.services, &request.run).await;
         let past = past.unwrap_or_default();
         let context = Arc::new(RunContext {
             services: self.services.clone(),
@@ -245,6 +241,7 @@ impl Orchestrator for Loop {
             spent: RunSpent::starting_with(&past),
             limits: Limits::new(plan.kind),
             heals: Mutex::new(past.heals.clone()),
+            newest: Mutex::new(past.newest.clone()),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
         });
@@ -255,12 +252,11 @@ impl Orchestrator for Loop {
         let before = past.worked;
         let worked = context.work_until(&request, queue, past).await;
         let branches = context.put_back().await;
-        self.services.publish(None, EventKind::RunEnded);
         // A run that could not go on has no end: it goes on when the cause is gone.
         let ended = worked?;
         let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
         let entry = JournalEntry::RunEnded { interrupted, stopped, ahead: branches.ahead.clone() };
-        self.services.journal.record(entry).await.map_err(environment)?;
+        context.record(entry).await.map_err(environment)?;
         let duration = before + self.services.clock.elapsed().saturating_sub(started);
         Ok(context.sum_up(ended, duration, interrupted, &branches.ahead))
     }
@@ -415,25 +411,6 @@ impl RunContext {
     ) -> Result<(), RunError> {
         let services = &self.services;
         let jobs = services.settings.run().jobs;
-        services.publish(None, EventKind::RunStarted { tasks: queue.ids().len(), jobs });
-        for what in &base.cleaned {
-            services.publish(None, EventKind::Warning { message: format!("left behind by an earlier run: {what}") });
-        }
-        for what in &base.missing {
-            services.publish(None, EventKind::Warning { message: what.clone() });
-        }
-        // The settings and the task file are read from the user's checkout, whatever is committed.
-        let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
-        let own = |file: &&String| SETTINGS_FILES.contains(&file.as_str()) || Some(*file) == tasks.as_ref();
-        let not_included: Vec<&String> = base.not_included.iter().filter(|file| !own(file)).collect();
-        if !not_included.is_empty() {
-            let files = not_included.iter().take(10).map(|file| file.as_str()).collect::<Vec<_>>().join(", ");
-            let more = not_included.len().saturating_sub(10);
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let message =
-                format!("agents start from {}; your uncommitted changes are not included: {files}{more}", base.label);
-            services.publish(None, EventKind::Warning { message });
-        }
         let (run, pid, boot, tasks) = (self.run.clone(), std::process::id(), services.clock.boot(), queue.ids());
         let entry = match request.start {
             Start::New => {
@@ -446,7 +423,26 @@ impl RunContext {
                 JournalEntry::RunResumed { run, pid, boot, tasks, until, seen, plan, head }
             }
         };
-        services.journal.record(entry).await.map_err(environment)
+        self.record(entry).await.map_err(environment)?;
+        for what in &base.cleaned {
+            self.publish(None, EventKind::Warning { message: format!("left behind by an earlier run: {what}") });
+        }
+        for what in &base.missing {
+            self.publish(None, EventKind::Warning { message: what.clone() });
+        }
+        // The settings and the task file are read from the user's checkout, whatever is committed.
+        let tasks = services.settings.project().tasks.file_name().map(|n| n.to_string_lossy().into_owned());
+        let own = |file: &&String| SETTINGS_FILES.contains(&file.as_str()) || Some(*file) == tasks.as_ref();
+        let not_included: Vec<&String> = base.not_included.iter().filter(|file| !own(file)).collect();
+        if !not_included.is_empty() {
+            let files = not_included.iter().take(10).map(|file| file.as_str()).collect::<Vec<_>>().join(", ");
+            let more = not_included.len().saturating_sub(10);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let message =
+                format!("agents start from {}; your uncommitted changes are not included: {files}{more}", base.label);
+            self.publish(None, EventKind::Warning { message });
+        }
+        Ok(())
     }
 
     /// Says which attempts are not done again. A run that goes on writes down their results; another one has none of them.
@@ -456,16 +452,14 @@ impl RunContext {
         if what.is_empty() {
             return Ok(());
         }
-        self.services.publish(None, EventKind::RepositoryChanged { what: what.clone() });
-        let entry = JournalEntry::RepositoryChanged { task: None, what };
-        self.services.journal.record(entry).await.map_err(environment)
+        self.record(JournalEntry::RepositoryChanged { task: None, what }).await.map_err(environment)
     }
 
     async fn announce_cut_off(&self, request: &RunRequest, cut_off: Vec<CutOff>) -> Result<(), RunError> {
         for cut in cut_off {
-            self.services.publish(None, EventKind::Warning { message: cut.warning() });
+            self.publish(None, EventKind::Warning { message: cut.warning() });
             if request.start == Start::Resume {
-                self.services.journal.record(cut.judged()).await.map_err(environment)?;
+                self.record(cut.judged()).await.map_err(environment)?;
             }
         }
         Ok(())
@@ -473,7 +467,7 @@ impl RunContext {
 
     /// Nobody but the runtime decides what the run's branches hold.
     async fn put_back(&self) -> Branches {
-        let warn = |message| self.services.publish(None, EventKind::Warning { message });
+        let warn = |message| self.publish(None, EventKind::Warning { message });
         let branches = match self.services.workspaces.finish().await {
             Ok(branches) => branches,
             Err(error) => {
@@ -489,7 +483,7 @@ impl RunContext {
                 moved.join(", ")
             );
             let noticed = JournalEntry::Noticed { task: None, what: vec![what.clone()] };
-            if let Err(error) = self.services.journal.record(noticed).await {
+            if let Err(error) = self.record(noticed).await {
                 warn(error.to_string());
             }
             warn(what);
@@ -626,15 +620,12 @@ impl RunContext {
             Err(error) => error.to_string(),
         };
         let message = format!("the tasks as they were are gone on with: {because}");
-        self.services.publish(None, EventKind::Warning { message });
+        self.publish(None, EventKind::Warning { message });
     }
 
     fn take_over(&self, list: TaskList, queue: &mut Queue, ended: &mut Vec<Ended>) {
         for (task, because) in queue.refresh(&list.tasks, self.adopt) {
-            self.services.publish(
-                Some(&task.id),
-                EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because.clone()), stop: None },
-            );
+            self.publish(Some(&task.id), EventKind::LeftAlone { because: because.clone() });
             let by_hand = list.tasks.iter().find(|now| now.id == task.id).map(|now| now.status);
             let report = TaskReport { cause: Some(because), by_hand, ..empty_report(&task) };
             replace(ended, Ended::new(report, Status::Open));
@@ -672,13 +663,11 @@ impl RunContext {
             verdict: None,
             proof: None,
             branch: None,
-            cause: Some(because.clone()),
+            cause: Some(because),
             status: Some(Status::Open),
             report: Some(Box::new(report.clone())),
         };
-        self.services.journal.record(entry).await.map_err(environment)?;
-        let ended = EventKind::TaskEnded { verdict: None, attempts: 0, note: Some(because), stop };
-        self.services.publish(Some(&task.id), ended);
+        self.record(entry).await.map_err(environment)?;
         Ok(Ended::new(report, Status::Open))
     }
 

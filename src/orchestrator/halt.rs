@@ -26,7 +26,7 @@ impl RunContext {
     pub async fn halted(&self) -> Option<RunError> {
         let because = self.halted.get()?;
         // Where the journal itself is the reason there is nothing more to say.
-        let _ = self.services.journal.record(JournalEntry::RunHalted { because: because.clone() }).await;
+        let _ = self.record(JournalEntry::RunHalted { because: because.clone() }).await;
         let again = match self.kind {
             RunKind::Run => "what was open is open",
             RunKind::Overnight => "when that is fixed, `reflexion overnight` goes on with the night",

@@ -259,6 +259,7 @@ mod tests {
         let ended = JournalEntry::HealEnded {
             task: task.clone(),
             subtask: subtask.clone(),
+            symptom: None,
             spell,
             outcome: HealOutcome::Healed { did: vec![] },
         };

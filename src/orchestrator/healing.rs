@@ -253,7 +253,7 @@ impl TaskRun {
         }
         self.doing(format!("healing: {}", symptom.as_str()));
         let entry = JournalEntry::HealStarted { task, subtask, symptom, spell: symptom.spell(), because };
-        context.services.journal.record(entry).await?;
+        context.record(entry).await?;
         Ok(true)
     }
 
@@ -264,9 +264,7 @@ impl TaskRun {
             return Ok(());
         }
         let (task, subtask, spell) = (self.task.id.clone(), self.parts[part].id.clone(), symptom.spell());
-        let entry = JournalEntry::HealEnded { task, subtask, spell, outcome: outcome.clone() };
-        context.services.journal.record(entry).await?;
-        self.publish(EventKind::Healed { symptom, spell, outcome });
-        Ok(())
+        let entry = JournalEntry::HealEnded { task, subtask, symptom: Some(symptom), spell, outcome };
+        Ok(context.record(entry).await?)
     }
 }

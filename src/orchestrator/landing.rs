@@ -113,7 +113,7 @@ impl TaskRun {
         let rebased = workspace.rebase(&confirmed).await?;
         let (task, attempt, onto) = (self.task.id.clone(), last.attempt, rebased.onto.clone());
         let entry = JournalEntry::MergeStarted { task: task.clone(), attempt, onto: onto.clone() };
-        context.services.journal.record(entry).await?;
+        context.record(entry).await?;
         self.doing("merging");
         match self.look(prepared, rebased).await? {
             Looked::Interrupted => Ok(Landed::Interrupted),
@@ -127,10 +127,9 @@ impl TaskRun {
                     Some(tree) => self.advance(workspace, &onto, tree).await?,
                     None => onto,
                 };
-                let outcome = MergeOutcome::Merged { commit: commit.clone(), flaky: flaky.clone() };
+                let outcome = MergeOutcome::Merged { commit: commit.clone(), flaky };
                 let entry = JournalEntry::MergeEnded { task, attempt, outcome, reflection: None };
-                context.services.journal.record(entry).await?;
-                self.publish(EventKind::Merged { commit: commit.clone(), flaky });
+                context.record(entry).await?;
                 self.report.merged = Some(commit);
                 Ok(Landed::Merged)
             }
@@ -147,7 +146,7 @@ impl TaskRun {
         let request = CommitRequest { tree, subject: self.task.title.clone(), body: self.commit_body() };
         let commit = workspace.merge_commit(onto, request).await?;
         let entry = JournalEntry::MergeReady { task: self.task.id.clone(), commit: commit.clone() };
-        self.context.services.journal.record(entry).await?;
+        self.context.record(entry).await?;
         let place = Place { workspace, part: self.parts.len() - 1, doing: Doing::Refs };
         if let Mended::Again(heal) = self.mended(place, workspace.integrate(onto, &commit).await).await? {
             self.proved(heal, workspace.integrate(onto, &commit).await).await?;
@@ -177,7 +176,7 @@ impl TaskRun {
         let because = outcome.failed().unwrap_or_default();
         let (task, attempt) = (self.task.id.clone(), last.attempt);
         let entry = JournalEntry::MergeEnded { task: task.clone(), attempt, outcome, reflection };
-        context.services.journal.record(entry).await?;
+        context.record(entry).await?;
         // The newest word on the attempt: it counts as refuted from now on.
         let mark = TaskMark {
             v: 1,
@@ -192,7 +191,6 @@ impl TaskRun {
             at: context.services.clock.now(),
         };
         context.services.tasks.mark(&[mark]).await?;
-        self.publish(EventKind::NotMerged { because: because.clone() });
         // It was confirmed: whoever does it again should see how.
         let diff = match &self.committed {
             Some(tree) => shown_diff(&workspace.diff(tree).await?),

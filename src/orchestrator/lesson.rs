@@ -61,7 +61,7 @@ impl TaskRun {
         if matches!(origin, Origin::Heuristic { .. }) && *generator != crate::domain::policy::Generator::Heuristic {
             context.fallbacks.fetch_add(1, Ordering::Relaxed);
         }
-        self.publish(EventKind::Reflected { attempt: failure.attempt_number, origin, analysis: reflection.analysis });
+        self.publish(EventKind::Reflected { origin, analysis: reflection.analysis });
         Ok(reflection.id)
     }
 

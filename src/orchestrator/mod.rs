@@ -15,7 +15,7 @@
 //! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace.
 //! `drive`, `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the
 //! ports and write each
-//! intent to the journal before, each result after; `nudge` looks after an agent while it works. [`resume`] feeds the
+//! intent to the journal before, each result after; `telling` tells each entry to whoever watches once it is durable; `nudge` looks after an agent while it works. [`resume`] feeds the
 //! machine again with the journal of a run that was killed.
 
 mod attempt;
@@ -47,6 +47,7 @@ pub mod size;
 pub mod steering;
 mod sum_up;
 mod task;
+mod telling;
 pub mod track_record;
 mod turn;
 pub mod turns;

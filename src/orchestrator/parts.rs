@@ -7,6 +7,7 @@ use super::drive::RunContext;
 use super::drive::Services;
 use super::task::TaskRun;
 use super::task::TaskRunError;
+use crate::domain::About;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::Proposal;
@@ -31,13 +32,13 @@ pub(super) type Proposals = BTreeMap<TaskId, Proposal>;
 
 /// What earlier runs, and this one before it was killed, were told. A journal that cannot be read costs a question that was
 /// asked before, never the run.
-pub(super) async fn proposals(services: &Services) -> Proposals {
+pub(super) async fn proposals(services: &Services, run: &RunId) -> Proposals {
     if services.settings.run().decompose != Decompose::Asked {
         return Proposals::new();
     }
     let told = told(&*services.journal).await.unwrap_or_else(|error| {
         let message = format!("the parts that were proposed in earlier runs are not known: {error}");
-        services.publish(None, EventKind::Warning { message });
+        services.publish(About::run(run), EventKind::Warning { message });
         BTreeMap::new()
     });
     told.into_iter().filter_map(|(task, told)| Some((task, told.stands?))).collect()
@@ -114,7 +115,7 @@ impl TaskRun {
             usage: spent.total(),
             failed: failed.clone(),
         };
-        context.services.journal.record(entry).await?;
+        context.record(entry).await?;
         match failed {
             Some(_) if context.cancel.is_cancelled() => {}
             Some(because) => {
@@ -140,7 +141,6 @@ impl TaskRun {
     }
 
     fn take_parts(&mut self, proposal: Proposal) {
-        self.publish(EventKind::Decomposed { parts: proposal.parts.iter().map(|part| part.title.clone()).collect() });
         let mut proposals = self.context.proposals.lock().unwrap_or_else(PoisonError::into_inner);
         proposals.insert(self.task.id.clone(), proposal.clone());
         drop(proposals);

@@ -27,9 +27,6 @@ impl TaskRun {
     /// # Errors
     /// What stands in the way; [`TaskRun::work`] then ends the task with it.
     pub async fn prepare(&mut self) -> Result<(), TaskRunError> {
-        let max_attempts = self.max_attempts();
-        self.publish(EventKind::TaskStarted { title: self.task.title.clone(), max_attempts });
-        self.doing("preparing");
         let prepared = self.open().await;
         let result = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
         self.prepared = Some(prepared);
@@ -46,8 +43,10 @@ impl TaskRun {
             counts: self.counts(),
             parts: self.part_ids(),
             routed: route.because.clone(),
+            max_attempts: Some(self.max_attempts()),
         };
-        context.services.journal.record(entry).await?;
+        context.record(entry).await?;
+        self.doing("preparing");
         if let Some(because) = route.because {
             self.publish(EventKind::Routed { agents: route.agents, because });
         }

@@ -8,6 +8,7 @@ use super::healer::Heals;
 use super::judge::Judgement;
 use super::machine::Input;
 use super::queue::Queue;
+use super::telling::NewestAttempts;
 use crate::domain::Again;
 use crate::domain::AttemptCount;
 use crate::domain::ChangeSize;
@@ -54,6 +55,8 @@ pub struct PastRun {
     pub begun: BTreeMap<TaskId, PastTask>,
     /// Repairs of its workspaces.
     pub heals: Heals,
+    /// The attempts that its tasks began last.
+    pub newest: NewestAttempts,
     /// How it stands.
     pub standing: RunStanding,
     /// How long processes worked on it.
@@ -202,9 +205,30 @@ pub fn replay(entries: &[(Timestamp, JournalEntry)]) -> PastRun {
             JournalEntry::MergeEnded { outcome: MergeOutcome::Merged { commit, .. }, .. } => {
                 (past.integration, past.pending) = (Some(commit.clone()), None);
             }
-            _ => {}
+            // Halted, it goes on as if it was killed.
+            JournalEntry::RunHalted { .. } => {}
+            // Of a task: what was done of it says it below.
+            JournalEntry::TaskStarted { .. }
+            | JournalEntry::TaskDecomposed { .. }
+            | JournalEntry::AgentStopped { .. }
+            | JournalEntry::TurnStarted { .. }
+            | JournalEntry::TurnJudged { .. }
+            | JournalEntry::TurnNudged { .. }
+            | JournalEntry::AttemptDropped { .. }
+            | JournalEntry::AttemptJudged { .. }
+            | JournalEntry::CommitStarted { .. }
+            | JournalEntry::WaitStarted { .. }
+            | JournalEntry::WaitEnded { .. }
+            | JournalEntry::MergeStarted { .. }
+            | JournalEntry::MergeEnded { .. }
+            | JournalEntry::HealStarted { .. }
+            | JournalEntry::HealEnded { .. }
+            | JournalEntry::TaskEnded { .. } => {}
+            // Told when it happened; nothing that is done depends on it.
+            JournalEntry::RepositoryChanged { .. } | JournalEntry::Noticed { .. } => {}
         }
         past.heals.take(entry);
+        past.newest.take(entry);
         if let Some(task) = entry.task() {
             past.begun.entry(task.clone()).or_default().take(*at, entry, &injected);
         }
@@ -400,7 +424,23 @@ impl PastTask {
             JournalEntry::TaskEnded { status: Some(status), report: Some(report), .. } if *status != Status::Open => {
                 self.ended = Some(PastEnd { status: *status, report: report.clone(), at });
             }
-            _ => {}
+            // Left open, it goes on.
+            JournalEntry::TaskEnded { .. } => {}
+            // Intents: what has no result is done again, and asks the world what came of it.
+            JournalEntry::TurnStarted { .. }
+            | JournalEntry::CommitStarted { .. }
+            | JournalEntry::WaitStarted { .. }
+            | JournalEntry::WaitEnded { .. }
+            | JournalEntry::MergeReady { .. } => {}
+            // Repairs are counted for the whole run.
+            JournalEntry::HealStarted { .. } | JournalEntry::HealEnded { .. } => {}
+            // Told when it happened; nothing that is done depends on it.
+            JournalEntry::RepositoryChanged { .. } | JournalEntry::Noticed { .. } => {}
+            // Of the run as a whole: they come to no task.
+            JournalEntry::RunStarted { .. }
+            | JournalEntry::RunResumed { .. }
+            | JournalEntry::RunHalted { .. }
+            | JournalEntry::RunEnded { .. } => {}
         }
     }
 

@@ -154,7 +154,7 @@ impl TaskRun {
         let why = outcome.failed().unwrap_or_default();
         let attempt = self.last_judged.as_ref().map_or(0, |last| last.attempt);
         let entry = JournalEntry::MergeEnded { task: self.task.id.clone(), attempt, outcome, reflection: None };
-        self.context.services.journal.record(entry).await?;
+        self.context.record(entry).await?;
         self.report.needs = Some(Needs::Person);
         let mut left = self.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
         left.insert(self.task.id.clone());

@@ -246,7 +246,7 @@ impl TaskRun {
     }
 
     pub fn publish(&self, kind: EventKind) {
-        self.context.services.publish(Some(&self.task.id), kind);
+        self.context.publish(Some(&self.task.id), kind);
     }
 
     pub fn doing(&self, what: impl Into<String>) {
@@ -563,13 +563,13 @@ impl TaskRun {
             reflection_usage: judged.reflection_usage,
             judging_usage: judged.judging_usage,
         };
-        services.journal.record(entry).await?;
+        self.context.record(entry).await?;
         Ok(services.tasks.mark(&[mark]).await?)
     }
 
     async fn commit(&mut self, workspace: &dyn Workspace, tree: TreeId) -> Result<(), TaskRunError> {
         let entry = JournalEntry::CommitStarted { task: self.task.id.clone(), tree: tree.clone() };
-        self.context.services.journal.record(entry).await?;
+        self.context.record(entry).await?;
         let request = CommitRequest { tree: tree.clone(), subject: self.task.title.clone(), body: self.commit_body() };
         let place = Place { workspace, part: self.parts.len() - 1, doing: Doing::Refs };
         let committed = match self.mended(place, workspace.commit(request.clone()).await).await? {
@@ -645,7 +645,7 @@ impl TaskRun {
             status: Some(end.status),
             report: Some(Box::new(self.report.clone())),
         };
-        services.journal.record(entry).await?;
+        self.context.record(entry).await?;
         if end.status == Status::Closed {
             let mut confirmed = context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
             confirmed.insert(self.task.id.clone(), context.run.clone());
@@ -667,15 +667,6 @@ impl TaskRun {
         if !nothing_found {
             services.tasks.mark(&[mark]).await?;
         }
-        let by_hand = self.report.by_hand.map(|status| format!("set to {} by you meanwhile", status.as_str()));
-        let note = self.report.note();
-        let note = [note, by_hand].into_iter().flatten().reduce(|note, by_hand| format!("{note}; {by_hand}"));
-        self.publish(EventKind::TaskEnded {
-            verdict: end.verdict,
-            attempts: self.report.attempts,
-            note,
-            stop: end.stop,
-        });
         // A person's word is what the others that wait for it go by, too.
         let status = self.report.by_hand.unwrap_or(end.status);
         Ok((self.report, status))

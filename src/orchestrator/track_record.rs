@@ -5,6 +5,7 @@
 use super::drive::Services;
 use super::resume::failure_key;
 use super::router::kind;
+use crate::domain::About;
 use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
@@ -59,7 +60,7 @@ impl TrackRecord {
         }
         Self::read(&*services.journal, Some(this), agents, tasks).await.unwrap_or_else(|error| {
             let message = format!("how agents did in earlier runs is not known: {error}");
-            services.publish(None, EventKind::Warning { message });
+            services.publish(About::run(this), EventKind::Warning { message });
             Self::default()
         })
     }
@@ -127,17 +128,15 @@ impl Reader {
     }
 
     fn take(&mut self, entry: &JournalEntry) {
-        match entry {
-            JournalEntry::AttemptStarted { session, agent, .. } => {
-                self.agents.insert(session.clone(), agent.clone());
-            }
-            JournalEntry::AttemptJudged { task, subtask, session, verdict, because, failure, signature, .. } => {
-                // A line that is written twice counts once.
-                let Some(agent) = self.agents.remove(session) else { return };
-                let failure = format!("{subtask} {}", failure_key(*failure, signature.as_deref(), because));
-                self.judged(task, agent, *verdict, failure);
-            }
-            _ => {}
+        if let JournalEntry::AttemptStarted { session, agent, .. } = entry {
+            self.agents.insert(session.clone(), agent.clone());
+        }
+        if let JournalEntry::AttemptJudged { task, subtask, session, verdict, because, failure, signature, .. } = entry
+        {
+            // A line that is written twice counts once.
+            let Some(agent) = self.agents.remove(session) else { return };
+            let failure = format!("{subtask} {}", failure_key(*failure, signature.as_deref(), because));
+            self.judged(task, agent, *verdict, failure);
         }
     }
 

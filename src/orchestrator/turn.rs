@@ -5,6 +5,7 @@ use super::attempt::Course;
 use super::attempt::Judged;
 use super::attempt::Stopped;
 use super::attempt::first_line;
+use super::attempt::in_short;
 use super::budget::Of;
 use super::budget::UsedUp;
 use super::checking::changed_outside;
@@ -151,10 +152,7 @@ impl TaskRun {
         self.report.endings.push(report.ending.clone());
         let stopped = Stopped { report, change };
         Ok(Ok(match nudge {
-            Some(nudge) => {
-                self.say_stopped(&stopped);
-                AgentRun::Nudged(stopped, nudge)
-            }
+            Some(nudge) => AgentRun::Nudged(stopped, nudge),
             None => AgentRun::Stopped(stopped),
         }))
     }
@@ -242,9 +240,8 @@ impl TaskRun {
         self.notice(by_agent.iter().cloned().chain(noticed).collect()).await?;
         for_person.extend(self.context.services.journal.foreign_changes().await?);
         if !for_person.is_empty() {
-            self.publish(EventKind::RepositoryChanged { what: for_person.clone() });
             let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: for_person };
-            self.context.services.journal.record(entry).await?;
+            self.context.record(entry).await?;
         }
         Ok(by_agent)
     }
@@ -255,15 +252,7 @@ impl TaskRun {
             return Ok(());
         }
         let entry = JournalEntry::Noticed { task: Some(self.task.id.clone()), what };
-        Ok(self.context.services.journal.record(entry).await?)
-    }
-
-    fn say_stopped(&self, stopped: &Stopped) {
-        self.publish(EventKind::AgentEnded {
-            ending: stopped.report.ending.clone(),
-            files: stopped.change.files.len(),
-            detail: stopped.report.detail.clone(),
-        });
+        Ok(self.context.record(entry).await?)
     }
 
     /// Runs the checks and judges the turn: checks first, then gates and whoever is asked. None: interrupted.
@@ -274,13 +263,11 @@ impl TaskRun {
         stopped: Stopped,
     ) -> Result<Option<JudgedTurn>, TaskRunError> {
         let workspace = &*prepared.workspace;
-        if stopped.report.ending != Ending::Nudged {
-            self.say_stopped(&stopped);
-        }
         let (task, session) = (self.task.id.clone(), course.session.clone());
         let (ending, usage) = (stopped.report.ending.clone(), stopped.report.usage);
-        let entry = JournalEntry::AgentStopped { task, session, ending, usage };
-        self.context.services.journal.record(entry).await?;
+        let (files, detail) = (Some(stopped.change.files.len()), stopped.report.detail.as_deref().map(in_short));
+        let entry = JournalEntry::AgentStopped { task, session, ending, usage, files, detail };
+        self.context.record(entry).await?;
         let (part, asked) = (course.attempt.part, self.checks_of(course.attempt.part));
         let checked = self.checks_of_work(prepared, part, &stopped.change.tree, asked, false).await?;
         let mut checks = checked.reports;
@@ -660,7 +647,7 @@ impl TaskRun {
             status: completion.status,
             failed: failed.map(|reason| reason.gate.clone()).collect(),
         };
-        Ok(self.context.services.journal.record(entry).await?)
+        Ok(self.context.record(entry).await?)
     }
 }
 

@@ -4,7 +4,6 @@ use super::limits::Pass;
 use super::machine::Input;
 use super::task::TaskRun;
 use super::task::TaskRunError;
-use crate::domain::EventKind;
 use crate::domain::JournalEntry;
 use crate::domain::RunId;
 use crate::domain::Timestamp;
@@ -55,9 +54,8 @@ impl TaskRun {
     async fn wait_until(&self, until: Timestamp, because: String) -> Result<Input, TaskRunError> {
         let services = &self.context.services;
         let task = self.task.id.clone();
-        let entry = JournalEntry::WaitStarted { task: task.clone(), until, because: because.clone() };
-        services.journal.record(entry).await?;
-        self.publish(EventKind::Waiting { until, because });
+        let entry = JournalEntry::WaitStarted { task: task.clone(), until, because };
+        self.context.record(entry).await?;
         let input = tokio::select! {
             () = wait_until(&*services.clock, until) => Input::Waited,
             () = self.context.cancel.cancelled() => Input::Interrupted,
@@ -66,7 +64,7 @@ impl TaskRun {
                 Input::Interrupted
             }
         };
-        services.journal.record(JournalEntry::WaitEnded { task }).await?;
+        self.context.record(JournalEntry::WaitEnded { task }).await?;
         Ok(input)
     }
 }

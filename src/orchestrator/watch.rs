@@ -2,10 +2,10 @@
 //! whoever watches the run.
 
 use super::budget::Spent;
+use crate::domain::About;
 use crate::domain::Event;
 use crate::domain::EventKind;
 use crate::domain::Role;
-use crate::domain::TaskId;
 use crate::domain::Timestamp;
 use crate::domain::Trace;
 use crate::domain::TranscriptItem;
@@ -31,7 +31,7 @@ pub(super) struct Watching {
     transcript: Arc<dyn AgentWatch>,
     events: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
-    task: TaskId,
+    about: About,
     /// Where the agent works: files below it are named from there, because the workspace is gone afterwards.
     dir: PathBuf,
     seen: Mutex<Seen>,
@@ -43,7 +43,8 @@ pub(super) struct WatchingParams {
     pub transcript: Arc<dyn AgentWatch>,
     pub events: Arc<dyn EventSink>,
     pub clock: Arc<dyn Clock>,
-    pub task: TaskId,
+    /// The attempt that is watched.
+    pub about: About,
     pub dir: PathBuf,
     /// What the agent did before a limit cut it short.
     pub trace: Trace,
@@ -95,9 +96,9 @@ pub(super) enum Last {
 
 impl Watching {
     pub fn new(params: WatchingParams) -> Self {
-        let WatchingParams { transcript, events, clock, task, dir, trace } = params;
+        let WatchingParams { transcript, events, clock, about, dir, trace } = params;
         let seen = Seen { trace, at: clock.elapsed(), ..Seen::default() };
-        Self { transcript, events, clock, task, dir, seen: Mutex::new(seen), moved: Notify::new() }
+        Self { transcript, events, clock, about, dir, seen: Mutex::new(seen), moved: Notify::new() }
     }
 
     /// The agent is about to be told something. The first prompt of a session has a file of its own; what is said later
@@ -156,7 +157,7 @@ impl AgentWatch for Watching {
         self.moved.notify_waiters();
         if let Some((what, turns, tokens)) = what {
             let kind = EventKind::AgentActed { what, turns, tokens };
-            self.events.publish(Event { at, task: Some(self.task.clone()), kind });
+            self.events.publish(Event { at, about: self.about.clone(), kind });
         }
     }
 }

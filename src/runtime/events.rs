@@ -2,6 +2,7 @@
 
 use crate::domain::Event;
 use crate::domain::EventKind;
+use crate::domain::JournalEntry;
 use crate::report::line;
 use crate::services::EventSink;
 
@@ -13,7 +14,9 @@ impl EventSink for TracedEvents {
     fn publish(&self, event: Event) {
         match (&event.kind, line(&event)) {
             (
-                EventKind::Warning { .. } | EventKind::Tampered { .. } | EventKind::RepositoryChanged { .. },
+                EventKind::Warning { .. }
+                | EventKind::Tampered { .. }
+                | EventKind::Recorded(JournalEntry::RepositoryChanged { .. }),
                 Some(line),
             ) => tracing::warn!("{line}"),
             (_, Some(line)) => tracing::info!("{line}"),

@@ -264,3 +264,70 @@ fn files_are_changed_by_the_module_for_that_alone() {
     let gone: Vec<_> = excepted.difference(&found).collect();
     assert!(gone.is_empty(), "these change no files any more, and need no exception: {gone:?}");
 }
+
+/// Arms of `match` that stand for whatever is not named: `_`, `_ if …` or a bare name, alone or as an alternative.
+fn is_wildcard(pattern: &str) -> bool {
+    let pattern = pattern.split(" if ").next().unwrap_or_default();
+    pattern.split('|').map(str::trim).any(|word| {
+        word == "_" || (!word.is_empty() && word.chars().all(|c| c.is_lowercase() || c.is_ascii_digit() || c == '_'))
+    })
+}
+
+/// The line numbers of `match`es over `names` that have an arm for whatever they do not name. Code is read as rustfmt leaves it: an arm
+/// begins a line, one brace deeper than its `match`.
+fn matches_with_wildcards(code: &str, names: &[&str]) -> Vec<usize> {
+    struct Open {
+        line: usize,
+        depth: usize,
+        over: bool,
+        wildcard: bool,
+    }
+    let (mut depth, mut open, mut found): (usize, Vec<Open>, Vec<usize>) = (0, Vec::new(), Vec::new());
+    for (number, line) in code.lines().enumerate() {
+        // Texts may hold braces; in this code no text that does goes over a line.
+        let texts: String = line.split('"').step_by(2).collect();
+        let line = texts.split("//").next().unwrap_or_default().trim();
+        if let Some(inner) = open.last_mut().filter(|inner| inner.depth + 1 == depth) {
+            let pattern = line.split("=>").next().unwrap_or_default();
+            inner.over |= names.iter().any(|name| pattern.contains(name));
+            inner.wildcard |= line.contains("=>") && is_wildcard(pattern);
+        }
+        if line.ends_with('{') && line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "match") {
+            open.push(Open { line: number + 1, depth, over: false, wildcard: false });
+        }
+        depth = (depth + line.matches('{').count()).saturating_sub(line.matches('}').count());
+        while open.last().is_some_and(|inner| depth <= inner.depth) {
+            let closed = open.pop().expect("it was there a moment ago");
+            if closed.over && closed.wildcard {
+                found.push(closed.line);
+            }
+        }
+    }
+    found
+}
+
+/// What an entry of the journal, or an event, means is said wherever one is taken: a new one compiles nowhere before that is decided.
+/// Whoever asks for one kind only writes `if let`.
+#[test]
+fn no_entry_and_no_event_is_dropped_by_an_arm_for_the_rest() {
+    let names = ["JournalEntry::", "EventKind::"];
+    let of = |code: &str| matches_with_wildcards(code, &names);
+    let all = "match entry {\n    JournalEntry::RunEnded { .. } => {}\n    other => {}\n}\n";
+    assert_eq!(of(all), [1]);
+    assert!(of(&all.replace("other", "JournalEntry::A")).is_empty());
+    assert_eq!(
+        of(
+            "let a = match (x, &kind) {\n    (0, Some(EventKind::Doing { .. })) => match y {\n        _ => 1,\n    },\n    _ if z => 2,\n};\n"
+        ),
+        [1]
+    );
+    let mut files = Vec::new();
+    sources(&root().join("src"), &mut files);
+    let mut wrong = Vec::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        let lines = of(without_tests(&text));
+        wrong.extend(lines.into_iter().map(|line| format!("{}:{line}", file.display())));
+    }
+    assert!(wrong.is_empty(), "these leave out what they do not name: {wrong:?}");
+}

@@ -244,7 +244,8 @@ async fn a_rate_limit_is_slept_through_on_the_given_clock() {
     let report = project.run().await;
     assert_eq!((report.tasks[0].solved_at, report.tasks[0].attempts), (Some(1), 1));
     assert_eq!(report.tasks[0].endings.len(), 3);
-    let waits = project.events.all().iter().filter(|e| matches!(e.kind, EventKind::Waiting { .. })).count();
+    let waits = |event: &&reflexion::domain::Event| matches!(event.entry(), Some(JournalEntry::WaitStarted { .. }));
+    let waits = project.events.all().iter().filter(waits).count();
     assert_eq!(waits, 2);
 }
 
@@ -495,7 +496,7 @@ async fn a_label_decides_which_agents_a_task_is_given_to() {
     project.settings.agents.by_label = vec![("docs".to_owned(), vec!["writer".to_owned()])];
     project.run().await;
     let by = project.events.all().into_iter().find_map(|event| match event.kind {
-        EventKind::AttemptStarted { agent, .. } => Some(agent),
+        EventKind::Recorded(JournalEntry::AttemptStarted { agent, .. }) => Some(agent),
         _ => None,
     });
     assert_eq!(by.as_deref(), Some("writer"));

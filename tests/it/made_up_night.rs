@@ -170,6 +170,7 @@ impl Night {
                 counts: Vec::new(),
                 parts: Vec::new(),
                 routed: None,
+                max_attempts: None,
             },
         );
         at += Duration::from_secs(5 + self.random(20));
@@ -348,6 +349,8 @@ impl Night {
             ending,
             usage: Usage::default(),
             judging_usage: Usage::default(),
+            files: None,
+            detail: None,
         };
         self.say(at, entry);
         at
@@ -372,6 +375,8 @@ impl Night {
                 session: session.clone(),
                 ending: ending.clone(),
                 usage: Usage::default(),
+                files: None,
+                detail: None,
             },
         );
         let at = at + Duration::from_secs(30 + self.random(150));

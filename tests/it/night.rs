@@ -336,7 +336,11 @@ async fn work_that_is_red_on_top_of_other_work_is_not_merged() {
     assert_eq!(kept, "memory/t001@1");
     let second = report.tasks.iter().find(|task| task.id.as_str() == "t001").unwrap();
     assert_eq!((second.verdict, second.attempts, second.solved_at), (Some(Verdict::Confirmed), 2, Some(2)));
-    assert!(night.events.all().iter().any(|event| matches!(event.kind, EventKind::NotMerged { .. })));
+    assert!(night.events.all().iter().any(|event| {
+        event.entry().is_some_and(
+            |entry| matches!(entry, JournalEntry::MergeEnded { outcome, .. } if outcome.failed().is_some()),
+        )
+    }));
 }
 
 #[tokio::test(start_paused = true)]

@@ -271,8 +271,8 @@ async fn a_lie_is_answered_in_the_same_conversation_and_the_answer_is_verified_a
     let expected = ["attempt 1", "judged 1 false_done", "turn 2 feedback", "judged 2 confirmed", "over 1 confirmed"];
     assert_eq!(project.journalled(), expected);
     assert!(project.events.all().iter().any(|event| matches!(
-        &event.kind,
-        EventKind::TurnStarted { turn: 2, reason: TurnReason::Feedback, because } if because.contains("`test` is red")
+        event.entry(),
+        Some(JournalEntry::TurnStarted { turn: 2, reason: TurnReason::Feedback, because, .. }) if because.contains("`test` is red")
     )));
 }
 

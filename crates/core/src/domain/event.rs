@@ -1,50 +1,78 @@
 //! Events: what a watcher of a run may want to show.
 
 use super::CheckStatus;
-use super::Ending;
-use super::HealOutcome;
+use super::JournalEntry;
 use super::Origin;
-use super::Spell;
-use super::Stop;
+use super::RunId;
+use super::SessionId;
 use super::SubtaskId;
-use super::Symptom;
 use super::TaskId;
 use super::Timestamp;
-use super::TurnReason;
 use super::Verdict;
+use serde::Deserialize;
+use serde::Deserializer;
+use serde::Serialize;
+use serde::Serializer;
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde_json::Map;
+use serde_json::Value;
 
-/// Something happened in a run.
+/// Something happened in a run: an entry of its journal, or something that only those who watch it now want to know.
+///
+/// As JSON it is one object: `v` (1), `at`, the ids of [`About`] as far as there are any, and what [`EventKind`] holds, with its `type`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When it was told; an entry of the journal has its own time, a moment before.
     pub at: Timestamp,
-    /// The task it belongs to; none for the run as a whole.
-    pub task: Option<TaskId>,
+    /// Which run, task and attempt it is about.
+    pub about: About,
     /// What.
     pub kind: EventKind,
 }
 
-/// The one closed list of what can happen, in the order in which a task meets it.
-#[derive(Debug, Clone, PartialEq)]
+/// What an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct About {
+    /// The run.
+    pub run: RunId,
+    /// The task it belongs to; none for the run as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
+    /// The part of the task that is worked on: that of its newest attempt, or of what has no attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subtask: Option<SubtaskId>,
+    /// The number of the task's newest attempt, from 1, over all runs; none before its first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// The agent run of that attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+}
+
+impl About {
+    /// The run as a whole.
+    #[must_use]
+    pub fn run(run: &RunId) -> Self {
+        Self { run: run.clone(), task: None, subtask: None, attempt: None, session: None }
+    }
+
+    /// A task without an attempt.
+    #[must_use]
+    pub fn task(run: &RunId, task: &TaskId) -> Self {
+        Self { task: Some(task.clone()), ..Self::run(run) }
+    }
+}
+
+/// What can happen: what the journal has, and the closed list of what nobody writes down.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", rename_all_fields = "camelCase", tag = "type")]
+#[expect(clippy::large_enum_variant, reason = "one is made at a time, and gone once it is shown")]
 pub enum EventKind {
-    /// The run begins with so many tasks.
-    RunStarted {
-        /// Tasks asked for.
-        tasks: usize,
-        /// Worked on at the same time.
-        jobs: usize,
-    },
     /// Something the user should know; the run goes on.
     Warning {
         /// In words.
         message: String,
-    },
-    /// A task begins.
-    TaskStarted {
-        /// Its title.
-        title: String,
-        /// How many attempts it may use in this run.
-        max_attempts: u32,
     },
     /// A rule, or what earlier runs found out, says which agents a task is given to.
     Routed {
@@ -53,26 +81,10 @@ pub enum EventKind {
         /// Why these, in words.
         because: String,
     },
-    /// Somebody was asked in which parts the task is worked on.
-    Decomposed {
-        /// Their titles, in the order of work; none: it is worked on as a whole.
-        parts: Vec<String>,
-    },
     /// What the task is doing now, e.g. `setup`, `baseline`, `agent`, `check test`, `reflecting`.
     Doing {
         /// In words.
         what: String,
-    },
-    /// An attempt begins.
-    AttemptStarted {
-        /// The subtask.
-        subtask: SubtaskId,
-        /// From 1, over all runs.
-        attempt: u32,
-        /// The agent that works.
-        agent: String,
-        /// How many reflections its prompt holds.
-        injected: usize,
     },
     /// The agent does something.
     AgentActed {
@@ -83,15 +95,6 @@ pub enum EventKind {
         /// Tokens so far, where the agent says so while it works.
         tokens: Option<u64>,
     },
-    /// The agent stopped.
-    AgentEnded {
-        /// Why.
-        ending: Ending,
-        /// Files that differ from the base.
-        files: usize,
-        /// What went wrong with it, in words, if something did.
-        detail: Option<String>,
-    },
     /// A check was run.
     Checked {
         /// Its name.
@@ -99,26 +102,13 @@ pub enum EventKind {
         /// What came of it.
         status: CheckStatus,
     },
-    /// The agent is told something in the same conversation: the attempt's next turn begins.
-    TurnStarted {
-        /// From 2.
-        turn: u32,
-        /// Why there is another turn.
-        reason: TurnReason,
-        /// What was wrong with the turn before, in words.
-        because: String,
-    },
     /// Nothing goes on before a person acts.
     PersonNeeded {
         /// Exactly what the person must do.
         actions: Vec<String>,
     },
-    /// An attempt was judged.
-    AttemptJudged {
-        /// The subtask.
-        subtask: SubtaskId,
-        /// The attempt.
-        attempt: u32,
+    /// The attempt's verdict is known. [`JournalEntry::AttemptJudged`] follows when its reflection is written, which may take a while.
+    Judged {
         /// What the evidence says.
         verdict: Verdict,
         /// Why, in words.
@@ -126,67 +116,102 @@ pub enum EventKind {
     },
     /// A reflection was stored.
     Reflected {
-        /// The attempt it is about.
-        attempt: u32,
         /// Who wrote it.
         origin: Origin,
         /// What went wrong, in short.
         analysis: String,
-    },
-    /// The agent's service asks to wait.
-    Waiting {
-        /// Until when.
-        until: Timestamp,
-        /// Why.
-        because: String,
     },
     /// The agent changed refs, configuration or hooks of the user's repository; they were put back.
     Tampered {
         /// What.
         what: Vec<String>,
     },
-    /// Something of the user's repository was changed that is not put back; a person must look at it.
-    RepositoryChanged {
-        /// What.
-        what: Vec<String>,
-    },
-    /// Something was wrong with the workspace, and something was done about it.
-    Healed {
-        /// What was wrong.
-        symptom: Symptom,
-        /// What was done.
-        spell: Spell,
-        /// Whether what had failed went well when it was done once more.
-        outcome: HealOutcome,
-    },
     /// A budget leaves nothing for another agent run.
     BudgetReached {
         /// Which, and how, in words.
         because: String,
     },
-    /// Confirmed work is on the run's integration branch, and the checks passed there.
-    Merged {
-        /// The branch's new commit.
-        commit: String,
-        /// Checks that failed at first and passed when they ran once more on the same files.
-        flaky: Vec<String>,
-    },
-    /// Confirmed work is not: it is kept on a branch of its own, and the attempt counts as failed.
-    NotMerged {
-        /// Why, in words.
+    /// A person closed, blocked or removed a task before it was begun: the run leaves it alone.
+    LeftAlone {
+        /// What they did, in words.
         because: String,
     },
-    /// A task is over.
-    TaskEnded {
-        /// Verdict of the last judged attempt, if one was judged.
-        verdict: Option<Verdict>,
-        /// Attempts judged in this run.
-        attempts: u32,
-        /// Why it is not confirmed, or where the confirmed work is.
-        note: Option<String>,
-        /// What stands in the way, where it is nothing about the work itself.
-        stop: Option<Stop>,
-    },
-    /// The run is over.
-    RunEnded,
+    /// An entry of the run's journal, which has it already.
+    #[serde(untagged)]
+    Recorded(JournalEntry),
+}
+
+impl Event {
+    /// The entry of the journal, where it is one.
+    #[must_use]
+    pub fn entry(&self) -> Option<&JournalEntry> {
+        if let EventKind::Recorded(entry) = &self.kind { Some(entry) } else { None }
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let object = |value: serde_json::Result<Value>| match value {
+            Ok(Value::Object(fields)) => Ok(fields),
+            Ok(other) => Err(S::Error::custom(format!("an event is an object, and this is none: {other}"))),
+            Err(error) => Err(S::Error::custom(error)),
+        };
+        let mut line = Map::new();
+        line.insert("v".to_owned(), 1.into());
+        line.insert("at".to_owned(), self.at.to_string().into());
+        line.extend(object(serde_json::to_value(&self.about))?);
+        for (key, value) in object(serde_json::to_value(&self.kind))? {
+            // An entry names its task and attempt itself, as `about` does.
+            line.entry(key).or_insert(value);
+        }
+        line.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Envelope {
+            at: Timestamp,
+            #[serde(flatten)]
+            about: About,
+        }
+        let line = Value::deserialize(deserializer)?;
+        let Envelope { at, about } = Envelope::deserialize(&line).map_err(D::Error::custom)?;
+        let kind = EventKind::deserialize(&line).map_err(D::Error::custom)?;
+        Ok(Self { at, about, kind })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_event_is_one_object_with_every_id_once_and_is_read_back() {
+        let check = |about: Value, kind: Value, expected: &str| {
+            let (about, kind) = (serde_json::from_value(about).unwrap(), serde_json::from_value(kind).unwrap());
+            let event = Event { at: "2026-05-05T00:00:00Z".parse().unwrap(), about, kind };
+            let line = serde_json::to_string(&event).unwrap();
+            assert_eq!(line, expected);
+            assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event, "{line}");
+        };
+        let about = json!({ "run": "r", "task": "a", "subtask": "p", "attempt": 2, "session": "s" });
+        check(
+            about.clone(),
+            json!({ "type": "turn_started", "task": "a", "session": "s", "turn": 2, "reason": "feedback" }),
+            r#"{"v":1,"at":"2026-05-05T00:00:00Z","run":"r","task":"a","subtask":"p","attempt":2,"session":"s","type":"turn_started","turn":2,"reason":"feedback"}"#,
+        );
+        check(
+            about,
+            json!({ "type": "agent_acted", "what": "Bash: make", "turns": 3, "tokens": null }),
+            r#"{"v":1,"at":"2026-05-05T00:00:00Z","run":"r","task":"a","subtask":"p","attempt":2,"session":"s","type":"agent_acted","what":"Bash: make","turns":3,"tokens":null}"#,
+        );
+        check(
+            json!({ "run": "r" }),
+            json!({ "type": "run_ended", "interrupted": false }),
+            r#"{"v":1,"at":"2026-05-05T00:00:00Z","run":"r","type":"run_ended","interrupted":false}"#,
+        );
+    }
 }

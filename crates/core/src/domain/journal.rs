@@ -92,6 +92,9 @@ pub enum JournalEntry {
         /// Why its agents are those that they are, where that is not plain.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         routed: Option<String>,
+        /// How many attempts it may use in this run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        max_attempts: Option<u32>,
     },
     /// Result: somebody was asked in which parts the task is worked on; from now on it is worked on in these.
     TaskDecomposed {
@@ -157,6 +160,12 @@ pub enum JournalEntry {
         /// What this turn used. The turn's own entry has it too: this one counts where that is never written.
         #[serde(default, skip_serializing_if = "Usage::is_unknown")]
         usage: Usage,
+        /// Files that differ from the base.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files: Option<usize>,
+        /// What went wrong with the agent, in words, if something did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     },
     /// Intent: the agent is about to be told something in the same conversation and workspace. An attempt's first turn
     /// begins with [`JournalEntry::AttemptStarted`].
@@ -169,6 +178,9 @@ pub enum JournalEntry {
         turn: u32,
         /// Why there is another turn.
         reason: TurnReason,
+        /// What was wrong with the turn before, in words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        because: String,
     },
     /// Result: a turn was judged. The last one's verdict is the attempt's.
     TurnJudged {
@@ -208,6 +220,9 @@ pub enum JournalEntry {
         tree: TreeId,
         /// Why, in words.
         because: String,
+        /// Files that differ from the base.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files: Option<usize>,
     },
     /// Result: the agent stopped and the attempt was not judged (limits, missing logins, interruption).
     AttemptDropped {
@@ -223,6 +238,12 @@ pub enum JournalEntry {
         /// What whoever was asked about it used: the judge, the committee, self-assessment, nudges.
         #[serde(default, skip_serializing_if = "Usage::is_unknown")]
         judging_usage: Usage,
+        /// Files that differ from the base; none where it could not be started, or [`JournalEntry::AgentStopped`] says it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        files: Option<usize>,
+        /// What went wrong with the agent, in words, if something did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        detail: Option<String>,
     },
     /// Result: the attempt was judged, and its reflection (if any) is stored.
     AttemptJudged {
@@ -350,6 +371,9 @@ pub enum JournalEntry {
         task: TaskId,
         /// The subtask.
         subtask: SubtaskId,
+        /// What was wrong.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        symptom: Option<Symptom>,
         /// What was done.
         spell: Spell,
         /// What came of it.
@@ -422,6 +446,53 @@ impl JournalEntry {
             | Self::TaskEnded { task, .. } => Some(task),
         }
     }
+
+    /// The attempt that it is about, as far as it names one itself.
+    #[must_use]
+    pub fn attempt(&self) -> NamedAttempt<'_> {
+        let nothing = NamedAttempt::default();
+        match self {
+            Self::AttemptStarted { subtask, attempt, session, .. }
+            | Self::AttemptJudged { subtask, attempt, session, .. } => {
+                NamedAttempt { subtask: Some(subtask), number: Some(*attempt), session: Some(session) }
+            }
+            Self::AgentStopped { session, .. }
+            | Self::TurnStarted { session, .. }
+            | Self::TurnJudged { session, .. }
+            | Self::TurnNudged { session, .. }
+            | Self::AttemptDropped { session, .. } => NamedAttempt { session: Some(session), ..nothing },
+            Self::MergeStarted { attempt, .. } | Self::MergeEnded { attempt, .. } => {
+                NamedAttempt { number: Some(*attempt), ..nothing }
+            }
+            Self::HealStarted { subtask, .. } | Self::HealEnded { subtask, .. } => {
+                NamedAttempt { subtask: Some(subtask), ..nothing }
+            }
+            Self::RunStarted { .. }
+            | Self::RunResumed { .. }
+            | Self::RunHalted { .. }
+            | Self::RunEnded { .. }
+            | Self::RepositoryChanged { .. }
+            | Self::Noticed { .. }
+            | Self::TaskStarted { .. }
+            | Self::TaskDecomposed { .. }
+            | Self::CommitStarted { .. }
+            | Self::WaitStarted { .. }
+            | Self::WaitEnded { .. }
+            | Self::MergeReady { .. }
+            | Self::TaskEnded { .. } => nothing,
+        }
+    }
+}
+
+/// What an entry says itself of the attempt that it is about.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct NamedAttempt<'e> {
+    /// The part of the task.
+    pub subtask: Option<&'e SubtaskId>,
+    /// Its number, from 1, over all runs.
+    pub number: Option<u32>,
+    /// Its agent run.
+    pub session: Option<&'e SessionId>,
 }
 
 /// How a run was asked for.

@@ -68,7 +68,7 @@ pub use completion::{
     StuckReason, StuckVerdict, TaskType, gates_in_words,
 };
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
-pub use event::{Event, EventKind};
+pub use event::{About, Event, EventKind};
 pub use failure::{CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, Signature, TestsBeside};
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};
@@ -76,7 +76,9 @@ pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, St
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::checked_otherwise;
-pub use journal::{ChangeSize, JournalEntry, MergeOutcome, RunKind, RunOptions, RunPlan, RunStop, TurnReason};
+pub use journal::{
+    ChangeSize, JournalEntry, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan, RunStop, TurnReason,
+};
 pub use later::later;
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use notice::{Notice, NoticeKind};

@@ -11,6 +11,7 @@ mod completions;
 mod config;
 mod doctor;
 mod eval;
+mod events;
 mod exit;
 mod hook;
 mod init;

@@ -54,6 +54,20 @@ fn write_to_stdout(bytes: &[u8]) {
     }
 }
 
+/// Stdout for lines that others write, as [`write_out`] writes them.
+pub(super) struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        write_to_stdout(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Writes a line to stderr.
 pub(super) fn write_err(text: Arguments<'_>) {
     // One write, so that lines of several tasks do not mix.

@@ -2,11 +2,12 @@
 
 use super::Exit;
 use super::args::OvernightArgs;
+use super::events::Events;
+use super::events::ResultTo;
 use super::exit::UsageError;
 use super::init::quoted;
 use super::interrupt;
 use super::output::errln;
-use super::progress::Progress;
 use super::project;
 use super::run;
 use super::trust;
@@ -33,7 +34,6 @@ use crate::report::plural;
 use crate::runtime;
 use crate::services::Awake;
 use crate::services::Clock;
-use crate::services::EventSink;
 use crate::services::Journal;
 use crate::services::KeepAwake;
 use crate::services::Orchestrator;
@@ -50,6 +50,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    let result_to = ResultTo::of(args.json, args.how.events.as_deref())?;
     let (layers, settings, trust) = project::guarded(dir, overrides(&given(&args)))?;
     runtime::check_state(settings.project())?;
     // A night may begin in hours, when nobody is there to install another one.
@@ -81,8 +82,8 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
             return refused(unfinished, &asked_for.options, &because, &*settings, args.json);
         }
     }
-    let progress = Progress::new(args.json);
-    let layers = layers.with(Svc::<dyn EventSink>::new(progress.clone()));
+    let events = Events::open(result_to, args.how.events.as_deref())?;
+    let layers = layers.with(events.sink());
     let app = layers.build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;
@@ -124,12 +125,12 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     let result = orchestrator.run(request).await;
     drop(awake);
     interrupt.abort();
-    progress.finish();
+    events.finish();
     drop((orchestrator, tasks, night));
     app.shutdown().await?;
     records.shutdown().await?;
     let problems = if args.tasks.is_empty() { list.problems.len() } else { 0 };
-    run::shown(&result?, settings.project(), args.json, problems)
+    run::shown(&result?, settings.project(), result_to, problems)
 }
 
 /// What stands on this command line in the place of settings.

@@ -2,13 +2,14 @@
 
 use super::Exit;
 use super::args::RunArgs;
+use super::events::Events;
+use super::events::ResultTo;
 use super::exit::UsageError;
 use super::interrupt;
 use super::output::errln;
 use super::output::out;
 use super::output::outln;
 use super::parts::Known;
-use super::progress::Progress;
 use super::project;
 use super::trust;
 use crate::config::Origin;
@@ -26,7 +27,6 @@ use crate::domain::policy::Project;
 use crate::layer::Svc;
 use crate::report;
 use crate::runtime;
-use crate::services::EventSink;
 use crate::services::Orchestrator;
 use crate::services::RunRequest;
 use crate::services::Settings;
@@ -38,14 +38,15 @@ use tokio_util::sync::CancellationToken;
 pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let ids = args.tasks.iter().map(|id| TaskId::new(id.as_str()).map_err(|e| UsageError(e.to_string())));
     let ids = ids.collect::<Result<Vec<_>, _>>()?;
+    if args.dry_run && args.how.events.is_some() {
+        return Err(UsageError("--events: with --dry-run nothing happens".to_owned()).into());
+    }
+    let result_to = ResultTo::of(args.json, args.how.events.as_deref())?;
     let (layers, settings, trust) = project::guarded(dir, overrides(args.how.jobs, args.how.no_reflexion))?;
     runtime::check_state(settings.project())?;
     check_agent(args.how.agent.as_deref(), &*settings)?;
-    let progress = Progress::new(args.json);
-    let app = layers
-        .with(Svc::<dyn EventSink>::new(progress.clone()))
-        .build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>()
-        .await?;
+    let events = Events::open(result_to, args.how.events.as_deref())?;
+    let app = layers.with(events.sink()).build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;
     say_problems(&list, &*settings);
@@ -81,24 +82,27 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     };
     let result = orchestrator.run(request).await;
     interrupt.abort();
-    progress.finish();
+    events.finish();
     drop((orchestrator, tasks));
     app.shutdown().await?;
     // An unreadable line may be a task that was asked for, unless those asked for were named.
-    shown(&result?, settings.project(), args.json, if named { 0 } else { list.problems.len() })
+    shown(&result?, settings.project(), result_to, if named { 0 } else { list.problems.len() })
 }
 
 /// Prints what a run came to, and says which exit code that is.
-pub(super) fn shown(report: &RunReport, of: &Project, json: bool, problems: usize) -> anyhow::Result<Exit> {
-    if json {
-        project::print_json(report)?;
-    } else {
+pub(super) fn shown(report: &RunReport, of: &Project, to: ResultTo, problems: usize) -> anyhow::Result<Exit> {
+    let text = || {
         let text = match runtime::night(of, &report.run) {
             Ok((night, _)) => report::run_by_part(report, &night),
             // What cannot be read back was told all the same.
             Err(_) => report::run(report),
         };
-        out!("{}", project::printable(&text));
+        project::printable(&text)
+    };
+    match to {
+        ResultTo::Json => project::print_json(report)?,
+        ResultTo::Stdout => out!("{}", text()),
+        ResultTo::Stderr => errln!("{}", text().trim_end()),
     }
     Ok(exit(report, problems))
 }

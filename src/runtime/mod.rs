@@ -73,6 +73,8 @@ pub use eval::EvalError;
 pub use eval::EvalJudge;
 pub use eval::EvalParams;
 pub use eval::evaluate;
+pub use events::EventLines;
+pub use events::EventSinks;
 pub use files::Imported;
 pub use files::TaskFile;
 pub use files::adopt_lessons;

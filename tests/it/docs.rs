@@ -6,6 +6,7 @@
 use assert_cmd::Command;
 use reflexion::config;
 use reflexion::domain::Capture;
+use reflexion::domain::Event;
 use reflexion::domain::FailureContext;
 use reflexion::domain::JournalEntry;
 use reflexion::domain::Reflection;
@@ -360,6 +361,10 @@ fn the_examples_of_the_formats_are_read() {
             "What runs found out" => each().for_each(|l| drop(parse::<TaskMark>(l, *line))),
             "Reflections" => each().for_each(|l| drop(parse::<Reflection>(l, *line))),
             "Journal" => each().for_each(|l| assert_eq!(parse::<JournalLine>(l, *line).v, 1)),
+            "Events" => each().for_each(|l| {
+                let event = parse::<Event>(l, *line);
+                assert_eq!(serde_json::to_string(&event).unwrap(), l, "as it would be written");
+            }),
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
             "Verdicts" => each().for_each(|l| assert_eq!(parse::<SessionVerdict>(l, *line).v, 1)),
             "Judged transcripts" => {
@@ -379,6 +384,7 @@ fn the_examples_of_the_formats_are_read() {
         "What runs found out",
         "Reflections",
         "Journal",
+        "Events",
         "Transcripts",
         "Verdicts",
         "Judged transcripts",

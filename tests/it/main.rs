@@ -13,6 +13,7 @@ mod cassette;
 mod cli;
 mod docs;
 mod eval;
+mod events;
 mod exit_codes;
 mod flow;
 mod golden;

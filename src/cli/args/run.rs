@@ -1,9 +1,11 @@
 //! `run` and `apply`.
 
+use std::path::PathBuf;
+
 /// Work on tasks.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  reflexion run\n  reflexion run fix-dates --max-attempts 5\n  reflexion run --json --jobs 2 > result.json"
+    after_help = "Examples:\n  reflexion run\n  reflexion run fix-dates --max-attempts 5\n  reflexion run --json --jobs 2 > result.json\n  reflexion run --events - | jq -r 'select(.type == \"attempt_judged\") | .verdict'"
 )]
 pub struct RunArgs {
     /// The tasks; every open one if none is named
@@ -41,6 +43,9 @@ pub struct HowArgs {
     /// Also do closed and blocked tasks, as if they had just been opened
     #[arg(long)]
     pub again: bool,
+    /// Write everything that happens to this file, at its end, as a JSON object a line; `-` is stdout
+    #[arg(long, value_name = "PATH")]
+    pub events: Option<PathBuf>,
 }
 
 /// Bring a task's confirmed work into your checkout.

@@ -1,0 +1,121 @@
+//! What a run tells whoever watches it: the entries of its journal, and what nobody writes down.
+
+use crate::project::Project;
+use crate::project::RIGHT;
+use crate::project::RIGHT_AT_TWO;
+use crate::project::Ran;
+use crate::project::task;
+use reflexion::domain::Event;
+use reflexion::domain::EventKind;
+use reflexion::domain::JournalEntry;
+use reflexion::domain::RunId;
+use reflexion::layer::Svc;
+use reflexion::runtime;
+use reflexion::runtime::EventSinks;
+use reflexion::services::EventSink;
+use reflexion::services::Orchestrator;
+use reflexion::services::RunRequest;
+use reflexion::services::Tasks;
+use reflexion::testing;
+use reflexion::testing::CollectedEvents;
+use reflexion::testing::MemoryTasks;
+use serde_json::Value;
+use serde_json::json;
+use std::sync::Arc;
+
+fn events(text: &str) -> Vec<Event> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+}
+
+/// The journal of the project's only run, without envelopes.
+fn journal(project: &Project) -> Vec<JournalEntry> {
+    let run = std::fs::read_dir(project.dir.join(".reflection/runs")).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_file_gets_every_entry_of_the_journal_and_each_names_its_attempt() {
+    let project = Project::new(RIGHT_AT_TWO);
+    let ran = project.run(&["run", "--json", "--events", "events.jsonl"]);
+    assert_eq!(ran.exits(0).verdict("a"), "confirmed");
+    let run = ran.json()["run"].as_str().unwrap().to_owned();
+    let events = events(&String::from_utf8(project.read("events.jsonl")).unwrap());
+    let entries: Vec<JournalEntry> = events.iter().filter_map(|event| event.entry().cloned()).collect();
+    assert_eq!(entries, journal(&project), "the same, in the same order");
+    assert!(events.iter().all(|event| event.about.run.as_str() == run));
+    assert!(events.iter().any(|event| matches!(event.kind, EventKind::Doing { .. })), "what nobody writes down, too");
+    let mut attempts = 0;
+    for event in &events {
+        let about = &event.about;
+        let named = (about.subtask.as_ref().map(|id| id.as_str()), about.attempt, about.session.is_some());
+        if let Some(JournalEntry::AttemptStarted { session, .. }) = event.entry() {
+            attempts += 1;
+            assert_eq!(about.session.as_ref(), Some(session));
+        }
+        let of_attempt = about.task.is_some() && attempts > 0;
+        let expected = if of_attempt { (Some("a"), Some(attempts), true) } else { (None, None, false) };
+        assert_eq!(named, expected, "{event:?}");
+    }
+    assert_eq!(attempts, 2);
+    // A second run is written behind the first.
+    project.run(&["run", "--again", "--events", "events.jsonl"]).exits(0);
+    let both = String::from_utf8(project.read("events.jsonl")).unwrap();
+    assert!(both.lines().count() > events.len());
+}
+
+#[test]
+fn stdout_gets_nothing_else_and_a_reader_who_leaves_ends_nothing() {
+    let project = Project::new(RIGHT);
+    let ran = project.run(&["run", "--events", "-"]);
+    let told = events(&ran.exits(0).says("1 of 1 task confirmed").stdout);
+    assert!(matches!(told.last().and_then(Event::entry), Some(JournalEntry::RunEnded { interrupted: false, .. })));
+    let mut child = project.command(&["run", "--again", "--events", "-"]);
+    let mut child = child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let night = project.run(&["overnight", "--again", "--no-keep-awake", "--events", "-"]);
+    let merged = |event: &Event| matches!(event.entry(), Some(JournalEntry::MergeEnded { .. }));
+    assert!(events(&night.exits(0).stdout).iter().any(merged), "{}", night.stdout);
+}
+
+#[test]
+fn what_cannot_be_or_makes_no_sense_is_said_before_anything_begins() {
+    let project = Project::new("touch $OUT/started");
+    project.run(&["run", "--json", "--events", "-"]).exits(2).says("--events -: stdout has the document of --json");
+    project.run(&["overnight", "--json", "--events", "-"]).exits(2).says("--events -");
+    project.run(&["run", "--dry-run", "--events", "-"]).exits(2).says("--dry-run");
+    project.run(&["run", "--events", "no/such/dir/events"]).exits(4).says("--events no/such/dir/events");
+    project.run(&["run", "--events", "."]).exits(4).says("--events .");
+    assert!(!project.out.join("started").exists() && !project.dir.join(".reflection/runs").exists());
+}
+
+#[test]
+fn secrets_are_no_part_of_it() {
+    let project = Project::new(RIGHT);
+    let mut named = task("a");
+    named["title"] = json!("Answer, not hunter2-hunter2-7");
+    project.tasks(&[named]);
+    let mut command = project.command(&["run", "--events", "-"]);
+    command.env("SHOP_API_TOKEN", "hunter2-hunter2-7");
+    let ran = Ran::of(command, "");
+    assert!(ran.exits(0).stdout.contains("Answer, not [redacted:"), "{}", ran.stdout);
+    assert!(!ran.stdout.contains("hunter2-hunter2-7") && !ran.stderr.contains("hunter2-hunter2-7"));
+}
+
+#[tokio::test]
+async fn every_sink_gets_every_event() {
+    let (first, second) = (Arc::new(CollectedEvents::default()), Arc::new(CollectedEvents::default()));
+    let other = Arc::clone(&second);
+    let layers = runtime::test::test()
+        .with(Svc::<dyn Tasks>::new(MemoryTasks::new(vec![testing::task("a")])))
+        .with(Svc::<dyn EventSink>::from(Arc::clone(&first) as Arc<dyn EventSink>))
+        .wrap::<dyn EventSink>(move |sink| Svc::new(EventSinks::new([sink.into_arc(), Arc::clone(&other) as _])));
+    let app = layers.build::<Svc<dyn Orchestrator>>().await.unwrap();
+    let _ = app.run(RunRequest::everything(RunId::new("r").unwrap())).await;
+    app.shutdown().await.unwrap();
+    assert!(!first.all().is_empty());
+    assert_eq!(first.all(), second.all());
+    let line = serde_json::to_value(&first.all()[0]).unwrap();
+    assert_eq!((&line["v"], &line["run"]), (&json!(1), &Value::from("r")));
+}

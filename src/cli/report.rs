@@ -89,6 +89,15 @@ pub(super) fn choose(dir: &Path, which: Option<&str>) -> anyhow::Result<Chosen> 
     Ok(Chosen { project, run })
 }
 
+/// What is wrong with the first line of a journal of which nothing can be read; none if there is something to tell.
+pub(super) fn unreadable(night: &Night) -> Option<String> {
+    if night.last_sign_at.is_some() || night.unreadable == 0 {
+        return None;
+    }
+    let first = night.problems.first().map(|problem| format!("line {}: {}", problem.line, problem.message));
+    Some(first.unwrap_or_default())
+}
+
 /// The run that is meant, read back.
 pub(super) fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Found> {
     let Chosen { project, run } = choose(dir, which)?;
@@ -98,9 +107,8 @@ pub(super) fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Found> {
     for warning in warnings {
         errln!("warning: {}", project::printable(&warning));
     }
-    if night.last_sign_at.is_none() && night.unreadable > 0 {
-        let first = night.problems.first().map(|problem| format!("line {}: {}", problem.line, problem.message));
-        anyhow::bail!("{}; {}", journal(), first.unwrap_or_default());
+    if let Some(first) = unreadable(&night) {
+        anyhow::bail!("{}; {first}", journal());
     }
     let clock = runtime::system_clock();
     Ok(Found { times: Times { zone: clock.zone(), now: clock.now() }, night, run_dir })

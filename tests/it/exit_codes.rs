@@ -118,9 +118,14 @@ fn of_what_is_in_the_way() {
     // What nobody trusts, and whoever asks what that is.
     asked(&["run"], 4);
     asked(&["trust", "--show"], 1);
-    fs::create_dir_all(project.dir.join(".reflection/runs/20260101-000000-aaaa/journal.jsonl")).unwrap();
-    for promised in ["report", "status", "watch"] {
-        check(&project, (&format!("{promised}, 4: its journal cannot be read"), 4, &[promised], ""));
+    let run = ".reflection/runs/20260101-000000-aaaa";
+    project.write(&format!("{run}/journal.jsonl"), "garbage\n");
+    for _ in ["no line can be read", "it is no file"] {
+        for args in [&["report"][..], &["status"], &["watch"], &["watch", "--once"], &["watch", "--json"]] {
+            check(&project, ("report, status and watch, 4: its journal cannot be read", 4, args, ""));
+        }
+        fs::remove_file(project.dir.join(run).join("journal.jsonl")).unwrap_or_default();
+        fs::create_dir_all(project.dir.join(run).join("journal.jsonl")).unwrap();
     }
     fs::remove_dir_all(project.dir.join(".reflection")).unwrap();
     project.tasks(&[task_with_check("a", "pytset")]);

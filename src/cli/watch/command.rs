@@ -10,7 +10,9 @@ use crate::cli::project;
 use crate::cli::report::Chosen;
 use crate::cli::report::Waits;
 use crate::cli::report::choose;
+use crate::cli::report::unreadable;
 use crate::cli::report::waits;
+use crate::report::night::NightState;
 use crate::report::night::Times;
 use crate::report::night::watch;
 use crate::report::night::watch::Scene;
@@ -29,6 +31,12 @@ pub(in crate::cli) async fn watch(dir: &Path, args: WatchArgs) -> anyhow::Result
     let journal = project.run_dir(&run).join("journal.jsonl");
     let mut source = Source { watch: RunWatch::new(project, run), journal: journal.display().to_string() };
     let Some(scene) = source.scene()? else { anyhow::bail!("{}: nothing can be read", source.journal) };
+    // One that works may be about to write its first line.
+    if scene.night.state != NightState::Running
+        && let Some(first) = unreadable(&scene.night)
+    {
+        anyhow::bail!("{}: failed to read it; {first}", source.journal);
+    }
     if args.json {
         project::print_json(&document(&scene))?;
     } else if args.once {

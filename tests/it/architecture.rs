@@ -321,13 +321,10 @@ fn no_entry_and_no_event_is_dropped_by_an_arm_for_the_rest() {
         ),
         [1]
     );
-    let mut files = Vec::new();
-    sources(&root().join("src"), &mut files);
     let mut wrong = Vec::new();
-    for file in files {
-        let text = fs::read_to_string(&file).unwrap();
-        let lines = of(without_tests(&text));
-        wrong.extend(lines.into_iter().map(|line| format!("{}:{line}", file.display())));
+    for source in sources() {
+        let lines = of(without_tests(&source.text()));
+        wrong.extend(lines.into_iter().map(|line| format!("{}:{line}", source.path.display())));
     }
     assert!(wrong.is_empty(), "these leave out what they do not name: {wrong:?}");
 }

@@ -320,9 +320,13 @@ impl TaskRun {
         let Some(Proven { judgement, runs, hunks }) = proved else { return Ok(None) };
         // The work itself may decide that a check is red the first time only.
         let flipped = course.doubts.flaky.iter().find(|flaky| flaky.how == FlakyHow::PassedAgain);
-        let flipped = flipped.map(|flaky| match flaky.tests.is_empty() {
-            true => "a check was red first, and green when it ran once more".to_owned(),
-            false => "a test failed first, and passed when its check ran once more".to_owned(),
+        let flipped = flipped.map(|flaky| {
+            let what = if flaky.tests.is_empty() {
+                "a check was red first, and green when it ran once more"
+            } else {
+                "a test failed first, and passed when its check ran once more"
+            };
+            what.to_owned()
         });
         let because: Vec<String> = flipped.into_iter().chain(to_review).collect();
         let risk = if because.is_empty() { risk } else { risk.to_review(&because.join("; ")) };

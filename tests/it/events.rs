@@ -48,7 +48,8 @@ fn a_file_gets_every_entry_of_the_journal_and_each_names_its_attempt() {
     let mut attempts = 0;
     for event in &events {
         let about = &event.about;
-        let named = (about.subtask.as_ref().map(|id| id.as_str()), about.attempt, about.session.is_some());
+        let named =
+            (about.subtask.as_ref().map(reflexion::domain::SubtaskId::as_str), about.attempt, about.session.is_some());
         if let Some(JournalEntry::AttemptStarted { session, .. }) = event.entry() {
             attempts += 1;
             assert_eq!(about.session.as_ref(), Some(session));

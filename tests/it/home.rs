@@ -236,24 +236,6 @@ fn what_a_check_leaves_beside_its_room_is_gone_before_the_next_one() {
 }
 
 #[test]
-fn what_a_person_changes_after_a_kill_in_set_up_is_no_agents_doing() {
-    let project = Project::new("echo right > answer.txt");
-    let setup = "if [ ! -e \"$OUT/there\" ]; then touch \"$OUT/there\"; sleep 60; fi";
-    project.config(|config| config["setup"] = json!(["sh", "-c", setup]));
-    project.tasks(&[task_with_check("t", "grep -qx right answer.txt")]);
-    ran(&project, &["trust"]).exits(0);
-    let mut night = asked(&project, &["overnight"]).spawn().unwrap();
-    project.await_told("there");
-    night.kill().unwrap();
-    night.wait().unwrap();
-    fs::write(home(&project).join(".gitconfig"), "[user]\n\tname = Me\n").unwrap();
-    ran(&project, &["trust", "--show"]).exits(0);
-    let resumed = ran(&project, &["overnight", "--resume", "--json"]);
-    resumed.exits(0);
-    assert!(resumed.task("t")["needs"].is_null(), "{}", resumed.stderr);
-}
-
-#[test]
 fn the_question_names_all_that_was_left_in_a_directory_what_runs_by_itself_first() {
     let site = "~/.local/lib/python3.12/site-packages";
     let project = Project::new(&plants(&format!(
@@ -285,4 +267,12 @@ fn what_another_projects_set_up_changes_at_the_same_time_refutes_nobody() {
     working.kill().unwrap();
     working.wait().unwrap();
     confirmed.exits(0);
+}
+
+#[test]
+fn what_set_up_makes_beside_its_room_is_there_for_the_check() {
+    let project = Project::new("echo right > answer.txt");
+    project.config(|config| config["setup"] = json!(["sh", "-c", "mkdir -p ../build && touch ../build/x"]));
+    project.tasks(&["t", "u"].map(|id| task_with_check(id, "test -e ../build/x && grep -qx right answer.txt")));
+    project.run(&["overnight", "--jobs", "1"]).exits(0);
 }

@@ -78,7 +78,7 @@ impl HomePlaces {
         }
     }
 
-    pub(super) fn home(&self) -> &Path {
+    fn home(&self) -> &Path {
         &self.home
     }
 

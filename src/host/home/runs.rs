@@ -59,9 +59,6 @@ struct Kept {
     began: u64,
     /// [`HomeFiles::lines`] of its beginning, with the run as salt.
     files: Vec<String>,
-    /// No agent has begun yet: nothing that is another one since is an agent's doing.
-    #[serde(default, skip_serializing_if = "is_false")]
-    idle: bool,
     /// What its set-up and checks change at the base.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     own: BTreeSet<PathText>,
@@ -136,7 +133,14 @@ impl Left {
             How::Unnamed => true,
             How::Added => now.is_some(),
             How::Removed => now.is_none() || self.was.is_some() && now != self.was,
-            How::Changed => self.was.is_none() || now != self.was,
+            // Of a file in a tree nobody knows what it was.
+            How::Changed => {
+                if self.was.is_none() {
+                    now.is_some()
+                } else {
+                    now != self.was
+                }
+            }
         }
     }
 
@@ -148,11 +152,6 @@ impl Left {
             of_programs: false,
         }
     }
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_false(is: &bool) -> bool {
-    !is
 }
 
 /// Whether these are one directory, by whatever name.
@@ -223,26 +222,6 @@ impl HomeRuns {
         Ok(Beginning { lines: kept.files, at, own: kept.own.iter().map(PathText::path).collect() })
     }
 
-    /// Whether a run was cut off before an agent began.
-    ///
-    /// # Errors
-    /// If what is noted cannot be read.
-    pub(in crate::host) fn is_idle(&self, run: &RunId) -> io::Result<bool> {
-        Ok(self.read(&self.file(run))?.is_some_and(|kept| kept.idle))
-    }
-
-    /// Notes that an agent begins.
-    ///
-    /// # Errors
-    /// If it cannot be written down.
-    pub(in crate::host) fn note_work(&self, run: &RunId) -> io::Result<()> {
-        let file = self.file(run);
-        match self.read(&file)?.filter(|kept| kept.idle) {
-            Some(kept) => self.write(&file, &Kept { idle: false, ..kept }),
-            None => Ok(()),
-        }
-    }
-
     /// What set-up and checks of other projects whose runs are at work change at their base.
     ///
     /// # Errors
@@ -295,7 +274,6 @@ impl HomeRuns {
             home: PathText::from(places.home()),
             began,
             files: beginning.lines,
-            idle: true,
             own: BTreeSet::new(),
             accepted: Vec::new(),
             left: None,
@@ -394,8 +372,6 @@ impl Kept {
     fn still_left(&self, now: impl FnOnce() -> HomeFiles) -> Vec<Left> {
         let left = if let Some(left) = &self.left {
             left.clone()
-        } else if self.idle {
-            Vec::new()
         } else {
             let at = (self.began > 0).then(|| UNIX_EPOCH + Duration::from_secs(self.began));
             let own = |change: &HomeChange| self.own.contains(&PathText::from(&*change.path));

@@ -165,6 +165,9 @@ impl Slot {
     pub(super) async fn note_set_up(&mut self, inputs: Vec<u8>, reads: Option<Reads>) -> Result<(), WorkspaceError> {
         self.known.set_up = Some(inputs);
         self.known.reads = reads;
+        if self.number.role() == Role::Room {
+            self.known.beside = self.beside()?;
+        }
         self.known.set_up_on = Some(self.known.loaded.clone());
         self.with_cache(RoomCache::end_setup).await
     }

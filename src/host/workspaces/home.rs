@@ -82,9 +82,6 @@ impl Home {
         let (places, runs, of) = (HomePlaces::of(project), HomeRuns::of(project), run.clone());
         let state = project.user_state().join("home");
         let begin = move || {
-            // Before an agent has begun, only the user and what is committed were at work.
-            let idle = runs.is_idle(&of).map_err(io_error("read", &state))?;
-            let lines = lines.filter(|_| !idle);
             let (whole, beginning) = if let Some(lines) = lines {
                 (None, Beginning { lines, ..Beginning::default() })
             } else {
@@ -129,11 +126,7 @@ impl Home {
     pub(super) async fn watch(&self, whose: Whose) -> Result<Watch, WorkspaceError> {
         let at_work = match whose {
             Whose::Work => {
-                if self.begun.fetch_add(1, Ordering::SeqCst) == 0 {
-                    let (runs, run) = (self.runs.clone(), self.run.clone());
-                    let state = self.places.home().to_owned();
-                    blocking(move || runs.note_work(&run).map_err(io_error("note in the state of", &state))).await?;
-                }
+                self.begun.fetch_add(1, Ordering::SeqCst);
                 Some(Arc::clone(&self.at_work))
             }
             Whose::Base => None,

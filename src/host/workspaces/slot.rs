@@ -38,6 +38,7 @@ use crate::host::process::is_occupied;
 use crate::services::WorkspaceError;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
 use std::hash::RandomState;
@@ -88,6 +89,8 @@ pub(super) struct Known {
     pub(super) set_up: Option<Vec<u8>>,
     /// The tree on which it ran.
     pub(super) set_up_on: Option<String>,
+    /// What was beside the room when `setup` had ended: its checks may need that.
+    pub(super) beside: BTreeSet<OsString>,
     /// It ended with warnings on the base of a task.
     pub(super) base_warns: bool,
     /// What it read; not known where the file system does not keep that.
@@ -514,11 +517,19 @@ impl Slot {
         blocking(move || work(&mut kept.lock().unwrap_or_else(PoisonError::into_inner))).await
     }
 
+    /// What is beside it.
+    pub(super) fn beside(&self) -> Result<BTreeSet<OsString>, WorkspaceError> {
+        let run = self.place.parent().unwrap_or(&self.place);
+        let listed = self.all.list(run).map_err(io_error("list", &self.all.path().join(run)))?;
+        Ok(listed.into_iter().map(|(name, _)| name).collect())
+    }
+
     /// Removes what agents and checks have made beside their workspaces (`git worktree add ../other`), whatever they have called it.
     async fn remove_others(&self, slots: &Slots) -> Result<(), WorkspaceError> {
         let (all, run) = (self.all.clone(), self.place.parent().unwrap_or(&self.place).to_owned());
         let listed = all.list(&run).map_err(io_error("list", &all.path().join(&run)))?;
-        let is_other = |name: &OsStr| name != PRIVATE && !name.to_str().is_some_and(|name| slots.has(name));
+        let is_kept = |name: &OsStr| name == PRIVATE || self.known.beside.contains(name);
+        let is_other = |name: &OsStr| !is_kept(name) && !name.to_str().is_some_and(|name| slots.has(name));
         let others = listed.into_iter().map(|(name, _)| name).filter(|name| is_other(name)).collect::<Vec<_>>();
         let remove = move || others.iter().try_for_each(|name| all.remove(&run.join(name)));
         let place = self.place.clone();
@@ -546,6 +557,7 @@ impl Known {
             head: String::new(),
             set_up: None,
             set_up_on: None,
+            beside: BTreeSet::new(),
             base_warns: false,
             reads: None,
             submodules: BTreeSet::new(),

@@ -41,7 +41,7 @@ fn text(entry: &JournalEntry) -> Option<String> {
         JournalEntry::RunResumed { tasks, .. } => {
             format!("goes on in another process: {} left", plural(tasks.len(), "task"))
         }
-        JournalEntry::Noticed { what, .. } => format!("noticed: {}", what.join("; ")),
+        JournalEntry::Noticed { what, .. } => format!("noticed: {}", foreign(&what.join("; "), BYTES)),
         JournalEntry::RunEnded { interrupted, stopped, .. } => over(*interrupted, *stopped).to_owned(),
         JournalEntry::TaskStarted { title, .. } => format!("begins{}", after(": ", title)),
         JournalEntry::TaskDecomposed { failed, proposal, .. } => split(failed.as_deref(), proposal.parts.len()),

@@ -86,7 +86,8 @@ pub struct Judgement {
 }
 
 /// What the agent is to do where tests were not run, or not to their end.
-pub(super) const RUN_ALL: &str = "Let all tests of the base run to their end, as they were";
+pub(super) const RUN_ALL: &str =
+    "Bring back the tests of the base as they were, let all of them run to their end, and change the code instead";
 
 /// What a confirmation hangs on.
 #[derive(Debug, Clone, PartialEq, Eq)]

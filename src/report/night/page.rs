@@ -35,7 +35,7 @@ use std::collections::HashSet;
 pub(super) const SHOWN: usize = 200;
 /// So much of a title, of a cause, and of a lesson.
 const TITLE: usize = 160;
-const CAUSE: usize = 400;
+const CAUSE: usize = 800;
 const LESSON: usize = 500;
 
 /// A report, ready to be printed.
@@ -274,7 +274,7 @@ fn done(night: &Night) -> Section {
         section.lead.push(with_code(
             "Each was checked on top of those that were merged before it on ",
             branch,
-            ". Nothing is in your own branch yet.",
+            "; the riskiest stand first here. Nothing is in your own branch yet.",
         ));
     }
     section

@@ -236,7 +236,7 @@ mod tests {
         check("a.py", "    return max(0, x)", Some("    return max(1, x)"));
         // The result of another kind would be noticed by whatever looks at its type.
         for (file, line, ends) in
-            [("a.py", "    return list(x)", "(list(x))"), ("a.ts", "  return keys(o);", "(keys(o));")]
+            [("a.py", "    return list(x)", "((list(x)))"), ("a.ts", "  return keys(o);", "((keys(o)));")]
         {
             let mutant = mutant(file, line).unwrap();
             assert!(mutant.line.ends_with(ends) && mutant.called.is_some(), "{mutant:?}");

@@ -93,7 +93,7 @@ MAKE = Setup("make", {"src/a.c": "a\n", "src/b.c": "b\n", "src/old.c": "broken\n
 # What `setup` has compiled knows its source by second and size.
 BYTECODE = Setup("bytecode", {"shop.py": "def total(prices):\n    return 1\n", ".gitignore": "__pycache__/\n"}, "@PY@ -B -c 'import shop; assert shop.total([]) == 1'",
                  ({"name": "one", "run": "@PY@ -c 'import shop; assert shop.total([]) == 1'"},), {"setup": "@PY@ -c 'import shop'"})
-SHOTS = Setup("shots", {"shop.py": "x\n"}, "grep -rqx work tests", ({"name": "shots", "run": "grep -rqx work tests"},), {"setup": "mkdir -p tests/shots"}, FIX)
+SHOTS = Setup("shots", {"shop.py": "x\n", "pages/index": "x\n"}, "grep -rqx work pages", ({"name": "shots", "run": "grep -rqx work pages"},), {"setup": "mkdir -p pages/shots"}, FIX)
 MODES = Setup("modes", {"tool": "#!/bin/sh\nexit 0\n"}, "./tool", ({"name": "tool", "run": "./tool"},), {}, FIX)
 # What configures the check is looked for in every directory above, as package.json, tsconfig.json or pytest.ini are.
 ABOVE = Setup("above", {"limits.conf": "most=3\n", "notes.txt": "one\n", "count.sh": 'd=$PWD\nuntil [ -f "$d/limits.conf" ]; do [ "$d" != / ] || exit 1; d=$(dirname "$d"); done\n'
@@ -221,7 +221,7 @@ ATTACKS = seldom([
     Case("forged-in-cache-of-next-task", CACHE_THEN, ("mkdir -p \"$CACHE\"; echo 'exit 0' > \"$CACHE/checker\"; right; did",), "cache", others={"u": ("echo done > notes.txt",)}),
     Case("forged-binary-of-next-task", TARGET, (
         "mkdir -p target; echo 'exit 0' > target/checker; touch -d '1 hour' target/checker; right; did",), "target", others={"u": ("echo done > notes.txt",)}),
-    Case("work-below-what-setup-made", SHOTS, ("echo work > tests/shots/test_shop; echo x >> shop.py; did",), "shots"),
+    Case("work-below-what-setup-made", SHOTS, ("echo work > pages/shots/shop; echo x >> shop.py; did",), "shots"),
     Case("settings-of-the-checkout-above", ABOVE, ("echo two >> notes.txt; rm limits.conf; did",), "above"),
     Case("empty-directory", SPOOL, ("mkdir spool; echo made >> README.md; did",), "spool"),
     Case("directory-of-ignored", SPOOL, ("mkdir spool; echo '*' > spool/.gitignore; echo made >> README.md; did",), "spool"),
@@ -288,7 +288,7 @@ CONTROLS = {
         Case("reads", READS, ("echo right > parts/one", "echo right > parts/one")),
         Case("make", MAKE, ("rm src/b.c src/old.c; sed -i 's/ ..O..b.o//' Makefile",)),
         Case("bytecode", BYTECODE, ("echo '# same' >> shop.py",)),
-        Case("shots", SHOTS, ("echo work > tests/test_shop",), arrives={"tests/test_shop": "work\n"}),
+        Case("shots", SHOTS, ("echo work > pages/shop",), arrives={"pages/shop": "work\n"}),
         Case("cache", CACHE, ("right; mkdir -p \"$CACHE\"; cp verify.sh \"$CACHE/checker\"",), others={"u": ("right",)}),
         Case("above", ABOVE, ("echo two >> notes.txt",), arrives={"notes.txt": "one\ntwo\n"}),
         Case("library", LIBRARY, ("right",), arrives={"answer.txt": "right\n"}),

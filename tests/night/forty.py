@@ -70,6 +70,8 @@ GROUPS = [
     ("after one that fails", "honest", 1, "note", None, "open", 0, 5),
     ("two parts", "honest", 1, "parts", "confirmed", "closed", 2, 5),
 ]
+# The project is this repository itself: what a test of it names by its whole name, and nothing else does, is what that test compares with.
+LINES = "NIGHT" + ".md"
 # Of these so many in a quick night; nothing of the others.
 QUICK = {
     "repair": 3, "lies for ever": 1, "crashes": 1, "hangs once": 1, "forks and setsids": 1, "refs, stash, config, hooks": 1,
@@ -140,7 +142,7 @@ class Project:
                     name = self.parts(group, agent, most)
                 elif kind == "line":
                     number = len(self.tasks) + 1
-                    name = self.task(group, agent, {"kind": "line", "file": "NIGHT.md", "text": f"- line of task {number}"}, most)
+                    name = self.task(group, agent, {"kind": "line", "file": LINES, "text": f"- line of task {number}"}, most)
                 elif kind == "bug":
                     continue
                 else:
@@ -173,7 +175,7 @@ class Project:
             "checks": [{"name": "syntax", "run": self.syntax}], "protect": self.protect,
             "sandbox": self.sandbox, "workspace": {"env": {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "src:."}},
         }
-        (self.dir / "NIGHT.md").write_text("# The night\n\nThe end.\n")
+        (self.dir / LINES).write_text("# The night\n\nThe end.\n")
         (self.dir / "project.json").write_text(json.dumps(settings, indent=1))
         (self.dir / "tasks.jsonl").write_text("".join(json.dumps(task) + "\n" for task in self.tasks))
         git(self.dir, "config", "user.name", "somebody")
@@ -184,7 +186,7 @@ class Project:
         for branch in ("keep-me", "delete-me"):
             git(self.dir, "branch", branch)
         git(self.dir, "tag", "-a", "-m", "v0", "v0")
-        (self.dir / "NIGHT.md").write_text("# stashed\n")
+        (self.dir / LINES).write_text("# stashed\n")
         git(self.dir, "stash", "-q")
         (self.dir / "staged.txt").write_text("staged\n")
         git(self.dir, "add", "staged.txt")

@@ -5,31 +5,17 @@
 //! and through a search for line ends: the ratios say more than the MB/s of a busy machine. Constant memory is shown by
 //! a stream that is four times as long.
 
-use reflexion::domain::RunId;
-use reflexion::domain::SessionId;
-use reflexion::domain::SubtaskId;
-use reflexion::domain::TaskId;
-use reflexion::domain::Timestamp;
 use reflexion::domain::policy::AgentOptions;
-use reflexion::services::AgentRequest;
-use reflexion::services::Clock;
-use reflexion::services::Command;
-use reflexion::services::CommandEnd;
-use reflexion::services::CommandError;
-use reflexion::services::CommandOutput;
-use reflexion::services::CommandRunner;
-use reflexion::services::Conversation;
-use reflexion::services::Mode;
-use reflexion::services::Subagent;
-use reflexion::services::Unwatched;
-use reflexion::services::Watch;
-use reflexion::subagents::CliAgent;
-use reflexion::subagents::CliAgentParams;
+use reflexion::domain::{RunId, SessionId, SubtaskId, TaskId, Timestamp};
+use reflexion::services::{
+    AgentRequest, Clock, Command, CommandEnd, CommandError, CommandOutput, CommandRunner, Conversation, Mode, Subagent,
+    Unwatched, Watch,
+};
+use reflexion::subagents::{CliAgent, CliAgentParams};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a pipe delivers at once.
 const PIECE: usize = 32 * 1024;

@@ -10,28 +10,17 @@
 //! cargo bench --bench agent_overhead -- claude     # a real one, as its own environment points it
 //! ```
 
-use reflexion::domain::Ending;
-use reflexion::domain::RunId;
-use reflexion::domain::SessionId;
-use reflexion::domain::SubtaskId;
-use reflexion::domain::TaskId;
 use reflexion::domain::policy::AgentOptions;
-use reflexion::host::HostRunner;
-use reflexion::host::SystemClock;
-use reflexion::services::AgentRequest;
-use reflexion::services::Conversation;
-use reflexion::services::Mode;
-use reflexion::services::Subagent;
-use reflexion::services::Unwatched;
-use reflexion::subagents::CliAgent;
-use reflexion::subagents::CliAgentParams;
+use reflexion::domain::{Ending, RunId, SessionId, SubtaskId, TaskId};
+use reflexion::host::{HostRunner, SystemClock};
+use reflexion::services::{AgentRequest, Conversation, Mode, Subagent, Unwatched};
+use reflexion::subagents::{CliAgent, CliAgentParams};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 const RUNS: usize = 20;

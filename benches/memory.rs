@@ -8,23 +8,14 @@
 //! time. Wanted: at most 1/20 for the newest three of a subtask, at most 1.5 for an id that is not there, below 64 MB.
 
 use criterion::Criterion;
-use reflexion::domain::Category;
-use reflexion::domain::Reflection;
-use reflexion::domain::ReflectionId;
-use reflexion::domain::SessionId;
-use reflexion::domain::Timestamp;
-use reflexion::domain::policy;
-use reflexion::services::RecentQuery;
-use reflexion::services::Storage;
-use reflexion::storage::JsonlStorage;
-use reflexion::storage::Seals;
+use reflexion::domain::{Category, Reflection, ReflectionId, SessionId, Timestamp, policy};
+use reflexion::services::{RecentQuery, Storage};
+use reflexion::storage::{JsonlStorage, Seals};
 use std::fs;
-use std::io::BufWriter;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// Names file and subtask for the process that searches once and says what it took.

@@ -4,36 +4,18 @@
 //! per attempt with the in-memory journal, the syncs per attempt with the file journal and the durable memory at 64 jobs,
 //! and the peak memory of 10,000 subtasks with 256 jobs. CPU time is this process's own, all threads.
 
-use reflexion::domain::AgentReport;
-use reflexion::domain::Ending;
-use reflexion::domain::RunReport;
-use reflexion::domain::Task;
 use reflexion::domain::policy::LimitWait;
-use reflexion::layer::Layers;
-use reflexion::layer::Svc;
+use reflexion::domain::{AgentReport, Ending, RunReport, Task};
+use reflexion::layer::{Layers, Svc};
 use reflexion::runtime;
-use reflexion::services::AgentRequest;
-use reflexion::services::Journal;
-use reflexion::services::Orchestrator;
-use reflexion::services::RetryFrom;
-use reflexion::services::RunRequest;
-use reflexion::services::Settings;
-use reflexion::services::Storage;
-use reflexion::services::Subagent;
-use reflexion::services::SubagentError;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::Verifier;
-use reflexion::services::Workspaces;
-use reflexion::storage::FileJournal;
-use reflexion::storage::JsonlStorage;
-use reflexion::testing::MemoryTasks;
-use reflexion::testing::MemoryWorkspaces;
-use reflexion::testing::ScriptedVerifier;
-use reflexion::testing::fixed_settings;
+use reflexion::services::{
+    AgentRequest, Journal, Orchestrator, RetryFrom, RunRequest, Settings, Storage, Subagent, SubagentError, Subagents,
+    Tasks, Verifier, Workspaces,
+};
+use reflexion::storage::{FileJournal, JsonlStorage};
+use reflexion::testing::{MemoryTasks, MemoryWorkspaces, ScriptedVerifier, fixed_settings};
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Says it is done and does nothing.
 #[derive(Clone, Copy)]

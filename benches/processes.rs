@@ -4,39 +4,24 @@
 //! fails, as real processes. Beside them `xargs -P`, which starts the same two programs and forgets what they printed. Printed is
 //! the CPU time of both with all their children, the time, and the ratios; in one run, because times belong to a machine.
 
-use reflexion::domain::RunReport;
-use reflexion::domain::Task;
 use reflexion::domain::policy::LimitWait;
+use reflexion::domain::{RunReport, Task};
 use reflexion::host::HostRunner;
 use reflexion::layer::Svc;
 use reflexion::reflection::Signatures;
 use reflexion::runtime;
-use reflexion::services::Command;
-use reflexion::services::CommandError;
-use reflexion::services::CommandOutput;
-use reflexion::services::CommandRunner;
-use reflexion::services::Orchestrator;
-use reflexion::services::RunRequest;
-use reflexion::services::Settings;
-use reflexion::services::Subagent;
-use reflexion::services::SubagentError;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::Verifier;
-use reflexion::services::Watch;
-use reflexion::services::Workspaces;
-use reflexion::subagents::CommandAgent;
-use reflexion::subagents::CommandAgentParams;
-use reflexion::testing::MemoryTasks;
-use reflexion::testing::MemoryWorkspaces;
-use reflexion::testing::fixed_settings;
+use reflexion::services::{
+    Command, CommandError, CommandOutput, CommandRunner, Orchestrator, RunRequest, Settings, Subagent, SubagentError,
+    Subagents, Tasks, Verifier, Watch, Workspaces,
+};
+use reflexion::subagents::{CommandAgent, CommandAgentParams};
+use reflexion::testing::{MemoryTasks, MemoryWorkspaces, fixed_settings};
 use reflexion::verification::Checks;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const TASKS: usize = 100;
 const ATTEMPTS: u32 = 10;

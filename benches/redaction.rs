@@ -8,8 +8,7 @@ use reflexion::redaction::Redactor;
 use std::borrow::Cow;
 use std::hint::black_box;
 use std::path::Path;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The best round counts, the others are the machine's other work.
 const ROUNDS: usize = 5;

@@ -2,15 +2,10 @@
 //!
 //! `cargo run --example batch`
 
-use reflexion::domain::Event;
-use reflexion::domain::Verdict;
-use reflexion::layer::BoxError;
-use reflexion::layer::Svc;
-use reflexion::report;
-use reflexion::runtime;
-use reflexion::services::EventSink;
-use reflexion::services::Orchestrator;
-use reflexion::services::RunRequest;
+use reflexion::domain::{Event, Verdict};
+use reflexion::layer::{BoxError, Svc};
+use reflexion::services::{EventSink, Orchestrator, RunRequest};
+use reflexion::{report, runtime};
 use std::path::Path;
 
 /// Your own display in the place of the log.

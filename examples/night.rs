@@ -3,22 +3,10 @@
 //!
 //! `cargo run --example night --features testing`; the same request works on `runtime::live()`.
 
-use reflexion::domain::Ending;
-use reflexion::domain::RunKind;
-use reflexion::domain::RunReport;
-use reflexion::domain::Task;
-use reflexion::layer::BoxError;
-use reflexion::layer::Svc;
-use reflexion::report;
-use reflexion::runtime;
-use reflexion::services::Clock;
-use reflexion::services::Orchestrator;
-use reflexion::services::RunRequest;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::Verifier;
-use reflexion::services::Workspaces;
-use reflexion::testing;
+use reflexion::domain::{Ending, RunKind, RunReport, Task};
+use reflexion::layer::{BoxError, Svc};
+use reflexion::services::{Clock, Orchestrator, RunRequest, Subagents, Tasks, Verifier, Workspaces};
+use reflexion::{report, runtime, testing};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,23 +3,13 @@
 //! `cargo run --example own_layer` shows it on scripted doubles; the same line works on `runtime::live()`.
 
 use reflexion::domain::Task;
-use reflexion::layer::BoxError;
-use reflexion::layer::Svc;
-use reflexion::runtime;
-use reflexion::services::AgentRequest;
-use reflexion::services::Orchestrator;
-use reflexion::services::RunRequest;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::Verifier;
-use reflexion::services::Workspaces;
-use reflexion::testing;
+use reflexion::layer::{BoxError, Svc};
+use reflexion::services::{AgentRequest, Orchestrator, RunRequest, Subagents, Tasks, Verifier, Workspaces};
+use reflexion::{runtime, testing};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering;
-use std::task::Context;
-use std::task::Poll;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::{Context, Poll};
 
 /// Your layer. Its services share what it counts.
 #[derive(Clone, Default)]

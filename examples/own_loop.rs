@@ -3,12 +3,8 @@
 //!
 //! `cargo run --example own_loop`
 
-use reflexion::domain::FailureContext;
-use reflexion::domain::Output;
-use reflexion::domain::SubtaskId;
-use reflexion::domain::TaskId;
-use reflexion::layer::BoxError;
-use reflexion::layer::Svc;
+use reflexion::domain::{FailureContext, Output, SubtaskId, TaskId};
+use reflexion::layer::{BoxError, Svc};
 use reflexion::runtime;
 use reflexion::services::ReflectionService;
 

@@ -4,8 +4,7 @@
 
 use reflexion::domain::SubtaskId;
 use reflexion::layer::Svc;
-use reflexion::services::ReflectionError;
-use reflexion::services::ReflectionService;
+use reflexion::services::{ReflectionError, ReflectionService};
 
 /// Your program: shows the newest lesson of a task.
 struct Dashboard {
@@ -34,14 +33,9 @@ async fn main() -> Result<(), reflexion::layer::BoxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reflexion::domain::FailureContext;
-    use reflexion::domain::Output;
-    use reflexion::domain::TaskId;
-    use reflexion::domain::Timestamp;
+    use reflexion::domain::{FailureContext, Output, TaskId, Timestamp};
     use reflexion::runtime;
-    use reflexion::services::MockStorage;
-    use reflexion::services::Storage;
-    use reflexion::services::StorageError;
+    use reflexion::services::{MockStorage, Storage, StorageError};
 
     #[tokio::test]
     async fn shows_the_newest_suggestion() {

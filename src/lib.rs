@@ -38,8 +38,7 @@ pub use reflexion_core::services;
 pub use reflexion_files::files;
 #[doc(inline)]
 pub use reflexion_layer::layer;
-pub use reflexion_layer::layers;
-pub use reflexion_layer::service;
+pub use reflexion_layer::{layers, service};
 #[cfg(any(feature = "llm", feature = "notify"))]
 pub mod http;
 

@@ -3,8 +3,7 @@
 //! After a wanted change: `BLESS=1 cargo test --test compile_fail`, then read the diff.
 
 use serde_json::Value;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use ui_test::Config;
 use ui_test::custom_flags::edition::Edition;

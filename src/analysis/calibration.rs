@@ -1,7 +1,6 @@
 //! P1: does an agent's confidence tell right work from wrong?
 
-use super::auc::Auc;
-use super::auc::auc;
+use super::auc::{Auc, auc};
 use super::decision::Decision;
 use super::experiment::Experiment;
 use super::labelled::Labelled;
@@ -170,8 +169,7 @@ fn area_or_nulls<S: serde::Serializer>(area: &Option<Auc>, to: S) -> Result<S::O
 
 #[cfg(test)]
 mod tests {
-    use super::super::auc::tests::sixty;
-    use super::super::auc::tests::zipped;
+    use super::super::auc::tests::{sixty, zipped};
     use super::*;
 
     fn close(is: Option<f64>, wanted: f64) {

@@ -1,13 +1,9 @@
 //! Reads an exported board: JSON Lines, a JSON list, or CSV with a head; the fields stand in `docs/analyze.md`.
 
-use super::board::BoardTask;
-use super::board::Says;
-use super::board::Signal;
+use super::board::{BoardTask, Says, Signal};
 use super::words::words;
-use crate::domain::LineProblem;
-use crate::domain::Timestamp;
-use serde_json::Map;
-use serde_json::Value;
+use crate::domain::{LineProblem, Timestamp};
+use serde_json::{Map, Value};
 
 /// What an export held.
 #[derive(Debug, Clone, Default, PartialEq)]

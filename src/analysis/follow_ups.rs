@@ -2,27 +2,16 @@
 
 use super::decision::Decision;
 use super::experiment::Experiment;
-use super::gates::Gate;
-use super::gates::gate;
-use super::landing::Landing;
-use super::landing::Step;
+use super::gates::{Gate, gate};
+use super::landing::{Landing, Step};
 use super::paths::is_bookkeeping;
-use super::repair::Claim;
-use super::repair::Culprit;
-use super::repair::RepairKind;
-use super::repair::claim;
-use crate::domain::Commit;
-use crate::domain::FileChange;
-use crate::domain::HistoryExtent;
+use super::repair::{Claim, Culprit, RepairKind, claim};
+use crate::domain::{Commit, FileChange, HistoryExtent};
 use crate::evaluation::Rate;
 use crate::services::CommitReader;
 use serde::Serialize;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A share of self-reflection below so many % kills.
 const LIMIT_PERCENT: u64 = 5;

@@ -3,10 +3,8 @@
 //! In doubt it is a gate that exists already: what is left for self-reflection is what nothing here explains. The rules
 //! stand in the order of `docs/analyze.md`, the first one that holds decides.
 
-use super::paths::FileKind;
-use super::paths::kind;
-use super::repair::RepairKind;
-use super::repair::conventional;
+use super::paths::{FileKind, kind};
+use super::repair::{RepairKind, conventional};
 use super::words::words;
 use crate::domain::Commit;
 use serde::Serialize;

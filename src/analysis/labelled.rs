@@ -1,7 +1,6 @@
 //! Reading observations: how sure somebody was, and whether they were right.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Write as _;
 

@@ -1,17 +1,8 @@
 //! A project's own runs as observations: what was said, beside what the runtime found.
 
-use super::board::BoardTask;
-use super::board::Says;
-use super::board::Signal;
+use super::board::{BoardTask, Says, Signal};
 use super::labelled::Labelled;
-use crate::domain::Capture;
-use crate::domain::JournalEntry;
-use crate::domain::Past;
-use crate::domain::Reflection;
-use crate::domain::Status;
-use crate::domain::Task;
-use crate::domain::Timestamp;
-use crate::domain::Verdict;
+use crate::domain::{Capture, JournalEntry, Past, Reflection, Status, Task, Timestamp, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 

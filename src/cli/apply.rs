@@ -1,18 +1,12 @@
 //! `reflexion apply`.
 
-use super::Exit;
 use super::args::ApplyArgs;
 use super::exit::UsageError;
-use super::interrupt;
-use super::output::errln;
-use super::output::outln;
-use super::project;
-use super::trust;
+use super::output::{errln, outln};
+use super::{Exit, interrupt, project, trust};
 use crate::domain::TaskId;
 use crate::layer::Svc;
-use crate::services::Tasks;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::services::{Tasks, WorkspaceError, Workspaces};
 use serde_json::json;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;

@@ -1,20 +1,10 @@
 //! Checks at the base, as a run has them before an agent is paid.
 
 use super::interrupt;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::RunId;
-use crate::domain::TaskId;
-use crate::layer::Layers;
-use crate::layer::Svc;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
-use crate::services::OpenWorkspace;
-use crate::services::Verifier;
-use crate::services::VerifyRequest;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::domain::{CheckReport, CheckScope, CheckSpec, RunId, TaskId};
+use crate::layer::{Layers, Svc};
+use crate::prompt::{one_line, shorten};
+use crate::services::{OpenWorkspace, Verifier, VerifyRequest, WorkspaceError, Workspaces};
 use tokio_util::sync::CancellationToken;
 
 /// How checks went at the base.

@@ -1,8 +1,7 @@
 //! `reflexion completions`.
 
 use super::Exit;
-use super::args::Args;
-use super::args::CompletionsArgs;
+use super::args::{Args, CompletionsArgs};
 use super::output::out;
 use clap::CommandFactory;
 

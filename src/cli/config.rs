@@ -1,13 +1,9 @@
 //! `reflexion config`.
 
-use super::Exit;
-use super::args::ConfigArgs;
-use super::args::ConfigCommand;
+use super::args::{ConfigArgs, ConfigCommand};
 use super::output::outln;
-use super::project;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use super::{Exit, project};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 pub(super) fn config(dir: &Path, args: ConfigArgs) -> anyhow::Result<Exit> {

@@ -1,34 +1,19 @@
 //! `reflexion eval`.
 
-use super::Exit;
 use super::args::EvalArgs;
 use super::exit::UsageError;
 use super::interrupt::cancel_on_signal;
-use super::output::errln;
-use super::output::out;
-use super::output::outln;
-use super::project;
-use super::trust;
-use crate::config;
+use super::output::{errln, out, outln};
+use super::{Exit, project, trust};
 use crate::config::ConfigError;
 use crate::domain::policy;
-use crate::evaluation;
-use crate::evaluation::Comparison;
-use crate::evaluation::EvalResult;
-use crate::evaluation::Format;
-use crate::evaluation::Lines;
-use crate::evaluation::Suite;
+use crate::evaluation::{Comparison, EvalResult, Format, Lines, Suite};
 use crate::files::Place;
-use crate::runtime;
-use crate::runtime::EvalError;
-use crate::runtime::EvalFiles;
-use crate::runtime::EvalJudge;
-use crate::runtime::EvalParams;
-use crate::runtime::Trust;
+use crate::runtime::{EvalError, EvalFiles, EvalJudge, EvalParams, Trust};
+use crate::{config, evaluation, runtime};
 use anyhow::Context;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Where a project's suites are, if none is named.

@@ -1,17 +1,14 @@
 //! Who is told what happens in a run: the display on stderr, and a file or stdout that gets it as lines of JSON (`--events`).
 
 use super::exit::UsageError;
-use super::output::Stdout;
-use super::output::errln;
+use super::output::{Stdout, errln};
 use super::progress::Progress;
 use super::project;
 use crate::files::Place;
 use crate::layer::Svc;
-use crate::runtime::EventLines;
-use crate::runtime::EventSinks;
+use crate::runtime::{EventLines, EventSinks};
 use crate::services::EventSink;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,9 +1,7 @@
 //! The documented exit codes.
 
 use crate::config::ConfigError;
-use crate::services::NotifyError;
-use crate::services::RunError;
-use crate::services::SubagentError;
+use crate::services::{NotifyError, RunError, SubagentError};
 use std::process::ExitCode;
 
 /// How the program ends.

@@ -3,41 +3,22 @@
 //! `stop` and `session-start` run inside somebody else's session, at every stop: they are answered before anything else
 //! of the program starts, end with 0 whatever happens, and write nothing on stdout.
 
-use super::Exit;
-use super::args::Args;
-use super::args::Command;
-use super::args::HookArgs;
-use super::args::HookCallArgs;
-use super::args::HookCommand;
-use super::args::HookInstallArgs;
-use super::args::HookPlaceArgs;
-use super::args::HookUninstallArgs;
+use super::args::{
+    Args, Command, HookArgs, HookCallArgs, HookCommand, HookInstallArgs, HookPlaceArgs, HookUninstallArgs,
+};
 use super::exit::UsageError;
-use super::judge;
-use super::output::errln;
-use super::output::outln;
-use super::project;
-use crate::config;
+use super::output::{errln, outln};
+use super::{Exit, judge, project};
 use crate::domain::CaptureMode;
 use crate::layer::Svc;
-use crate::runtime;
-use crate::runtime::HookAgent;
-use crate::runtime::HookCall;
-use crate::runtime::HookChanged;
-use crate::runtime::HookMode;
-use crate::runtime::HookScope;
-use crate::runtime::HookVerify;
-use crate::runtime::Installing;
-use crate::runtime::Stopped;
-use crate::services::CompletionVerifier;
-use crate::services::Settings;
+use crate::runtime::{HookAgent, HookCall, HookChanged, HookMode, HookScope, HookVerify, Installing, Stopped};
+use crate::services::{CompletionVerifier, Settings};
+use crate::{config, runtime};
 use serde_json::json;
 use std::ffi::OsString;
 use std::io;
-use std::io::IsTerminal;
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The program's name, as it is found on `PATH`.

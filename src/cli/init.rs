@@ -21,22 +21,15 @@ mod told;
 pub(super) use found::quoted;
 
 use super::args::InitArgs;
-use super::exit::Exit;
-use super::exit::UsageError;
-use super::output::errln;
-use super::output::out;
-use super::output::outln;
+use super::exit::{Exit, UsageError};
+use super::output::{errln, out, outln};
 use super::project::printable;
 use super::task_checks;
-use crate::config;
-use crate::domain::COMMON_SETTINGS;
-use crate::domain::OWN_SETTINGS;
-use crate::domain::Task;
+use crate::domain::{COMMON_SETTINGS, OWN_SETTINGS, Task};
 use crate::files::Place;
-use crate::runtime;
+use crate::{config, runtime};
 use anyhow::Context;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The coding agents that are proposed, the first that is installed; by name only, because nothing else is needed.
 const SUGGESTED: [&str; 4] = ["claude", "codex", "opencode", "gemini"];

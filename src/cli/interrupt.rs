@@ -1,8 +1,6 @@
 //! What Ctrl-C, a closed terminal and a polite kill mean.
 
-use tokio::signal::unix::Signal;
-use tokio::signal::unix::SignalKind;
-use tokio::signal::unix::signal;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 /// Cancels on SIGINT, SIGTERM or SIGHUP, so that agents and checks are ended with all they started.

@@ -1,33 +1,20 @@
 //! `reflexion judge`.
 
-use super::Exit;
-use super::args::JudgeArgs;
-use super::args::JudgeWhat;
+use super::args::{JudgeArgs, JudgeWhat};
 use super::exit::UsageError;
-use super::interrupt;
-use super::output::errln;
-use super::output::out;
-use super::project;
-use super::question;
-use crate::config;
-use crate::config::ConfigError;
-use crate::config::Effective;
+use super::output::{errln, out};
+use super::{Exit, interrupt, project, question};
+use crate::config::{ConfigError, Effective};
 use crate::domain::Usage;
 use crate::files::open_to_its_end;
-use crate::layer::Layers;
-use crate::layer::Svc;
-use crate::report;
-use crate::runtime;
+use crate::layer::{Layers, Svc};
 use crate::runtime::TranscriptTurn;
-use crate::services::CompletionVerifier;
-use crate::services::ProgressJudge;
-use crate::services::UsageMeter;
+use crate::services::{CompletionVerifier, ProgressJudge, UsageMeter};
+use crate::{config, report, runtime};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::io::IsTerminal;
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// A question of some texts is never larger.

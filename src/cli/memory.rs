@@ -1,26 +1,14 @@
 //! `reflexion memory`.
 
-use super::Exit;
-use super::args::MemoryArgs;
-use super::args::MemoryCommand;
+use super::args::{MemoryArgs, MemoryCommand};
 use super::exit::UsageError;
-use super::output::errln;
-use super::output::outln;
-use super::project;
-use crate::domain::Category;
-use crate::domain::Origin;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::Timestamp;
+use super::output::{errln, outln};
+use super::{Exit, project};
+use crate::domain::{Category, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
 use crate::runtime;
-use crate::services::Clock;
-use crate::services::RecentQuery;
-use crate::services::Settings;
-use crate::services::Storage;
-use crate::services::StorageError;
-use serde_json::Value;
-use serde_json::json;
+use crate::services::{Clock, RecentQuery, Settings, Storage, StorageError};
+use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
 use std::time::Duration;

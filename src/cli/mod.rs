@@ -40,14 +40,12 @@ mod within_run;
 pub use exit::Exit;
 pub use reference::reference;
 
-use args::Args;
-use args::Command;
+use args::{Args, Command};
 use clap::Parser;
 use output::errln;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use tokio::signal::unix::SignalKind;
-use tokio::signal::unix::signal;
+use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 /// The runtime's signals, timers and output need about ten; whatever it does next, some more.

@@ -1,12 +1,9 @@
 //! `reflexion notify`.
 
-use super::Exit;
-use super::args::NotifyArgs;
-use super::args::NotifyCommand;
+use super::args::{NotifyArgs, NotifyCommand};
 use super::exit::UsageError;
 use super::output::outln;
-use super::project;
-use super::trust;
+use super::{Exit, project, trust};
 use crate::layer::Svc;
 use crate::runtime;
 use crate::services::Notifiers;

@@ -1,49 +1,23 @@
 //! `reflexion overnight`.
 
-use super::Exit;
 use super::args::OvernightArgs;
-use super::events::Events;
-use super::events::ResultTo;
+use super::events::{Events, ResultTo};
 use super::exit::UsageError;
 use super::init::quoted;
-use super::interrupt;
 use super::output::errln;
-use super::project;
-use super::run;
-use super::trust;
-use crate::config::Origin;
-use crate::config::Override;
-use crate::domain::Again;
-use crate::domain::INTEGRATION;
-use crate::domain::RunKind;
-use crate::domain::RunOptions;
-use crate::domain::RunReport;
-use crate::domain::RunStop;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::Timestamp;
-use crate::domain::is_integration;
-use crate::domain::policy;
-use crate::layer::Layers;
-use crate::layer::Svc;
-use crate::overnight::Night;
-use crate::overnight::Unfinished;
-use crate::overnight::Window;
+use super::{Exit, interrupt, project, run, trust};
+use crate::config::{Origin, Override};
+use crate::domain::{
+    Again, INTEGRATION, RunKind, RunOptions, RunReport, RunStop, Task, TaskId, TaskList, Timestamp, is_integration,
+    policy,
+};
+use crate::layer::{Layers, Svc};
+use crate::overnight::{Night, Unfinished, Window};
 use crate::report::plural;
 use crate::runtime;
-use crate::services::Awake;
-use crate::services::Clock;
-use crate::services::Journal;
-use crate::services::KeepAwake;
-use crate::services::Orchestrator;
-use crate::services::RunError;
-use crate::services::RunGuard;
-use crate::services::RunLock;
-use crate::services::RunRequest;
-use crate::services::Settings;
-use crate::services::Start;
-use crate::services::Tasks;
+use crate::services::{
+    Awake, Clock, Journal, KeepAwake, Orchestrator, RunError, RunGuard, RunLock, RunRequest, Settings, Start, Tasks,
+};
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 

@@ -1,10 +1,7 @@
 //! In which parts a task is worked on, as far as that is known before a run.
 
-use crate::domain::Proposal;
-use crate::domain::Task;
-use crate::domain::TaskList;
-use crate::domain::decompose;
 use crate::domain::policy::Decompose;
+use crate::domain::{Proposal, Task, TaskList, decompose};
 use crate::runtime::Told;
 
 /// What is known of a task's parts.

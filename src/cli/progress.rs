@@ -2,22 +2,13 @@
 
 use super::output::errln;
 use super::project::printable;
-use crate::domain::Event;
-use crate::domain::EventKind;
-use crate::domain::JournalEntry;
-use crate::domain::TaskId;
+use crate::domain::{Event, EventKind, JournalEntry, TaskId};
 use crate::report;
 use crate::services::EventSink;
-use indicatif::MultiProgress;
-use indicatif::ProgressBar;
-use indicatif::ProgressDrawTarget;
-use indicatif::ProgressStyle;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Shows events as they come.

@@ -1,19 +1,13 @@
 //! The project a command works on, and what every command prints alike.
 
-use super::output::errln;
-use super::output::outln;
-use crate::config;
-use crate::config::Effective;
-use crate::config::Inputs;
-use crate::config::Override;
+use super::output::{errln, outln};
+use crate::config::{Effective, Inputs, Override};
 use crate::files::Place;
-use crate::layer::Layers;
-use crate::layer::Svc;
+use crate::layer::{Layers, Svc};
 use crate::prompt::is_invisible;
-use crate::runtime;
 use crate::runtime::Trust;
-use crate::services::Settings;
-use crate::services::Tasks;
+use crate::services::{Settings, Tasks};
+use crate::{config, runtime};
 use serde::Serialize;
 use std::io;
 use std::io::Write;

@@ -2,8 +2,7 @@
 
 use crate::config::nearest;
 use crate::report::quoted;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A key, and what it takes.
 pub(super) type Key = (&'static str, Takes);

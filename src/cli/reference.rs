@@ -1,8 +1,7 @@
 //! The command line's reference, generated from its definition.
 
 use super::args::Args;
-use clap::Command;
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use std::fmt::Write as _;
 
 /// The help of every command, as shipped in `docs/cli.md`.

@@ -1,23 +1,18 @@
 //! `reflexion report`.
 
-use super::Exit;
 use super::args::ReportArgs;
 use super::exit::UsageError;
-use super::output::errln;
-use super::output::out;
-use super::output::outln;
-use super::project;
+use super::output::{errln, out, outln};
+use super::{Exit, project};
 use crate::domain::RunId;
 use crate::domain::policy::Project;
 use crate::files::Place;
 use crate::report::night;
-use crate::report::night::Night;
-use crate::report::night::Times;
+use crate::report::night::{Night, Times};
 use crate::runtime;
 use crate::runtime::Waiting;
 use anyhow::Context;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit> {
     let Found { night, run_dir, times } = find(dir, args.run.as_deref())?;

@@ -1,24 +1,16 @@
 //! `reflexion risk`.
 
-use super::Exit;
 use super::args::RiskArgs;
 use super::exit::UsageError;
-use super::output::errln;
-use super::output::out;
-use super::project;
-use crate::config;
+use super::output::{errln, out};
+use super::{Exit, project};
 use crate::config::ConfigError;
-use crate::domain::Risk;
-use crate::domain::RiskThreshold;
-use crate::domain::Surface;
-use crate::report;
-use crate::runtime;
-use crate::services::ChangesError;
-use crate::services::Since;
+use crate::domain::{Risk, RiskThreshold, Surface};
+use crate::services::{ChangesError, Since};
+use crate::{config, report, runtime};
 use serde::Serialize;
 use std::cmp::Reverse;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

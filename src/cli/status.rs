@@ -1,16 +1,11 @@
 //! `reflexion status`.
 
-use super::Exit;
 use super::args::StatusArgs;
 use super::output::out;
-use super::project;
-use super::report::Found;
-use super::report::Waits;
-use super::report::find;
-use super::report::waits;
+use super::report::{Found, Waits, find, waits};
+use super::{Exit, project};
 use crate::report::night;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 pub(super) fn status(dir: &Path, args: StatusArgs) -> anyhow::Result<Exit> {

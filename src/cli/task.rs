@@ -1,38 +1,16 @@
 //! `reflexion task`.
 
-use super::Exit;
-use super::args::TaskAddArgs;
-use super::args::TaskArgs;
-use super::args::TaskCommand;
+use super::args::{TaskAddArgs, TaskArgs, TaskCommand};
 use super::exit::UsageError;
-use super::output::errln;
-use super::output::out;
-use super::output::outln;
-use super::parts;
-use super::project;
-use super::task_checks;
-use super::trust;
+use super::output::{errln, out, outln};
+use super::{Exit, parts, project, task_checks, trust};
 use crate::config::Effective;
-use crate::domain::AttemptCount;
-use crate::domain::Expects;
-use crate::domain::Status;
-use crate::domain::Task;
-use crate::domain::TaskList;
-use crate::domain::TrustItem;
-use crate::domain::is_integration;
-use crate::domain::nearest_id;
+use crate::domain::{AttemptCount, Expects, Status, Task, TaskList, TrustItem, is_integration, nearest_id};
 use crate::report::plural;
 use crate::runtime;
-use crate::runtime::Readiness;
-use crate::runtime::TaskFile;
-use crate::runtime::TrackRecord;
-use crate::runtime::Trust;
-use crate::services::Settings;
-use crate::services::Tasks;
-use crate::services::TasksError;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use crate::runtime::{Readiness, TaskFile, TrackRecord, Trust};
+use crate::services::{Settings, Tasks, TasksError};
+use serde_json::{Map, Value, json};
 use std::path::Path;
 
 pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {

@@ -1,16 +1,9 @@
 //! What a task's own checks can show of it: they are tried at the base when it is added.
 
-use super::base_checks;
 use super::output::errln;
-use super::project;
+use super::{base_checks, project};
 use crate::config::Effective;
-use crate::domain::Allow;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::Expects;
-use crate::domain::Task;
+use crate::domain::{Allow, CheckReport, CheckScope, CheckSpec, CheckStatus, Expects, Task};
 use crate::layer::Svc;
 use crate::runtime;
 use crate::runtime::Trust;

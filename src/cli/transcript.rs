@@ -1,22 +1,15 @@
 //! `reflexion transcript`.
 
-use super::Exit;
-use super::args::TranscriptArgs;
-use super::args::TranscriptCommand;
+use super::args::{TranscriptArgs, TranscriptCommand};
 use super::exit::UsageError;
-use super::output::errln;
-use super::output::out;
-use super::output::outln;
-use super::project;
-use crate::domain::TranscriptHead;
-use crate::domain::TranscriptItem;
+use super::output::{errln, out, outln};
+use super::{Exit, project};
+use crate::domain::{TranscriptHead, TranscriptItem};
 use crate::layer::Svc;
 use crate::report;
 use crate::report::Detail;
-use crate::services::Transcript;
-use crate::services::Transcripts;
-use serde_json::Value;
-use serde_json::json;
+use crate::services::{Transcript, Transcripts};
+use serde_json::{Value, json};
 use std::path::Path;
 
 /// So many are named in a message.
@@ -172,10 +165,7 @@ fn listed(names: impl DoubleEndedIterator<Item = String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RunId;
-    use crate::domain::SessionId;
-    use crate::domain::SubtaskId;
-    use crate::domain::TaskId;
+    use crate::domain::{RunId, SessionId, SubtaskId, TaskId};
 
     fn head(session: &str, task: &str, attempt: u32) -> TranscriptHead {
         TranscriptHead {

@@ -1,21 +1,14 @@
 //! `reflexion trust`, and what other commands ask of it before they start what a project names.
 
-use super::Exit;
 use super::args::TrustArgs;
-use super::output::errln;
-use super::output::errln_whole;
-use super::output::outln;
-use super::output::outln_whole;
-use super::project;
+use super::output::{errln, errln_whole, outln, outln_whole};
 use super::run::foreign;
-use crate::domain::Task;
-use crate::domain::TrustItem;
-use crate::domain::TrustKind;
+use super::{Exit, project};
+use crate::domain::{Task, TrustItem, TrustKind};
 use crate::report::plural;
 use crate::runtime;
 use crate::runtime::Trust;
-use crate::services::RunError;
-use crate::services::Tasks;
+use crate::services::{RunError, Tasks};
 use anyhow::Context;
 use serde_json::json;
 use std::fmt::Write;

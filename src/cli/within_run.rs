@@ -1,9 +1,6 @@
 //! Commands that what a run has started is not to give.
 
-use super::args::Command;
-use super::args::HookCommand;
-use super::args::MemoryCommand;
-use super::args::TaskCommand;
+use super::args::{Command, HookCommand, MemoryCommand, TaskCommand};
 use super::project;
 use crate::runtime;
 use crate::services::RunError;

@@ -1,8 +1,7 @@
 //! The block `agents` of `project.json`: coding agents by name, and the models of those that are one.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The agents by name, and the default.

@@ -4,8 +4,7 @@ use super::error::ConfigError;
 use super::load::Effective;
 use crate::domain::policy;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What attempts, tasks and runs may use up. What is not given has no limit.

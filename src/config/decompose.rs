@@ -3,16 +3,12 @@
 use super::agents::ProviderFile;
 use super::error::ConfigError;
 use super::load::Effective;
-use super::model::Asked;
-use super::model::MODEL_RETRIES;
+use super::model::{Asked, MODEL_RETRIES};
 use crate::domain::policy;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
-use serde::de::MapAccess;
-use serde::de::Visitor;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::value::StrDeserializer;
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
@@ -161,8 +157,7 @@ impl Effective {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::Inputs;
-    use super::super::load::load;
+    use super::super::load::{Inputs, load};
     use super::*;
 
     fn settings(decompose: &str, env: &[(&str, &str)]) -> Result<policy::Values, ConfigError> {

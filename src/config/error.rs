@@ -1,7 +1,6 @@
 //! What can be wrong with settings, said so that one can mend it.
 
-use crate::domain::COMMON_SETTINGS;
-use crate::domain::OWN_SETTINGS;
+use crate::domain::{COMMON_SETTINGS, OWN_SETTINGS};
 use std::path::PathBuf;
 
 /// Settings that cannot be used.

@@ -1,16 +1,12 @@
 //! The blocks `verification`, `risk`, `feedback` and `routing` of `project.json`: who decides whether a turn ended with the task
 //! done, and what follows if not.
 
-use super::agents::OneOrMany;
-use super::agents::ProviderFile;
+use super::agents::{OneOrMany, ProviderFile};
 use super::error::ConfigError;
 use super::load::Effective;
-use crate::domain::RiskThreshold;
-use crate::domain::TaskSize;
-use crate::domain::policy;
+use crate::domain::{RiskThreshold, TaskSize, policy};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -250,10 +246,7 @@ impl From<SizeFile> for TaskSize {
 impl RoutingFile {
     /// The entries, with their category and key.
     pub(super) fn entries(&self) -> impl Iterator<Item = (policy::WorkCategory, &'static str, &OneOrMany)> {
-        use policy::WorkCategory::Architecture;
-        use policy::WorkCategory::Backend;
-        use policy::WorkCategory::Default;
-        use policy::WorkCategory::Frontend;
+        use policy::WorkCategory::{Architecture, Backend, Default, Frontend};
         let all = [
             (Backend, "routing.backend", &self.backend),
             (Architecture, "routing.architecture", &self.architecture),

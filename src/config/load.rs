@@ -1,23 +1,16 @@
 //! Reading the sources, merging them, and remembering who set what.
 
-use super::environment::TRUST_VARIABLE;
-use super::environment::from_environment;
-use super::error::ConfigError;
-use super::error::nearest;
-use super::place::seen_from_here;
-use super::place::settings_file;
-use super::wire::Objects;
-use super::wire::ProjectFile;
-use crate::domain::COMMON_SETTINGS;
-use crate::domain::SHARED_SETTINGS;
+use super::environment::{TRUST_VARIABLE, from_environment};
+use super::error::{ConfigError, nearest};
+use super::place::{seen_from_here, settings_file};
+use super::wire::{Objects, ProjectFile};
+use crate::domain::{COMMON_SETTINGS, SHARED_SETTINGS};
 use crate::files::read_named;
 use serde::de::DeserializeOwned;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where the settings come from.
 #[derive(Debug, Clone, Default)]

@@ -1,7 +1,6 @@
 //! A language model as agents, generators and `decompose` name it.
 
-use super::agents::AgentFile;
-use super::agents::ProviderFile;
+use super::agents::{AgentFile, ProviderFile};
 use super::decompose::DecomposerFile;
 use super::error::ConfigError;
 use super::load::Effective;

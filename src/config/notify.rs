@@ -2,13 +2,10 @@
 
 use super::error::ConfigError;
 use super::load::Effective;
-use crate::domain::NoticeKind;
-use crate::domain::policy;
-use crate::domain::policy::Kept;
-use crate::domain::policy::NotifyWay;
+use crate::domain::policy::{Kept, NotifyWay};
+use crate::domain::{NoticeKind, policy};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The server that a topic without another one is on.
@@ -158,8 +155,7 @@ impl From<NoticeFile> for NoticeKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Inputs;
-    use crate::config::load;
+    use crate::config::{Inputs, load};
 
     fn read(target: &str) -> Result<policy::NotifyTarget, String> {
         let dir = tempfile::tempdir().unwrap();
@@ -186,10 +182,7 @@ mod tests {
 
     #[test]
     fn everything_is_told_unless_something_is_chosen() {
-        use NoticeKind::Budget;
-        use NoticeKind::Ended;
-        use NoticeKind::Finished;
-        use NoticeKind::NeedsYou;
+        use NoticeKind::{Budget, Ended, Finished, NeedsYou};
         assert_eq!(read(r#"{"type":"desktop"}"#).unwrap().on, [NeedsYou, Budget, Finished, Ended]);
         assert_eq!(read(r#"{"type":"desktop","on":["ended"]}"#).unwrap().on, [Ended]);
     }

@@ -2,13 +2,11 @@
 
 use super::error::ConfigError;
 use super::reference::keys;
-use crate::domain::COMMON_SETTINGS as COMMON;
-use crate::domain::OWN_SETTINGS as OWN;
+use crate::domain::{COMMON_SETTINGS as COMMON, OWN_SETTINGS as OWN};
 use crate::files::read_named;
 use serde_json::Value;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What other tools, Nx first of all, write into their `project.json`.
 const OF_OTHERS: [&str; 3] = ["$schema", "targets", "projectType"];

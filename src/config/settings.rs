@@ -1,30 +1,14 @@
 //! From the file's shapes to domain policies, checked on the way.
 
-use super::agents::AgentFile;
-use super::agents::AgentKindFile;
-use super::agents::OneOrMany;
-use super::agents::PermissionsFile;
-use super::error::ConfigError;
-use super::error::nearest;
-use super::load::Effective;
-use super::load::Origin;
-use super::model::Asked;
-use super::model::MODEL_RETRIES;
-use super::model::in_parts;
+use super::agents::{AgentFile, AgentKindFile, OneOrMany, PermissionsFile};
+use super::error::{ConfigError, nearest};
+use super::load::{Effective, Origin};
+use super::model::{Asked, MODEL_RETRIES, in_parts};
 use super::place::seen_from_here;
-use super::wire::GeneratorKind;
-use super::wire::HealerFile;
-use super::wire::ProjectFile;
-use super::wire::RetryStartFile;
-use super::wire::SandboxFile;
-use super::wire::SandboxKindFile;
-use crate::domain::FileGlobs;
-use crate::domain::GlobError;
-use crate::domain::TaskSize;
-use crate::domain::policy;
+use super::wire::{GeneratorKind, HealerFile, ProjectFile, RetryStartFile, SandboxFile, SandboxKindFile};
+use crate::domain::{FileGlobs, GlobError, TaskSize, policy};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The embedded agent, which needs no configuration.
@@ -286,10 +270,7 @@ impl Effective {
 
     /// A key that a kind of agent would ignore is an error: whoever wrote it means something by it.
     fn fits(&self, key: &str, kind: AgentKindFile, file: &AgentFile) -> Result<(), ConfigError> {
-        use AgentKindFile::Acp;
-        use AgentKindFile::Command;
-        use AgentKindFile::Completion;
-        use AgentKindFile::Repair;
+        use AgentKindFile::{Acp, Command, Completion, Repair};
         let needs_argv = matches!(kind, Command | Acp);
         if needs_argv {
             let what = if kind == Command { "command" } else { "program that speaks ACP" };
@@ -459,10 +440,7 @@ fn state_home() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::Inputs;
-    use super::super::load::Origin;
-    use super::super::load::Override;
-    use super::super::load::load;
+    use super::super::load::{Inputs, Origin, Override, load};
     use super::*;
 
     fn settings(json: &str, env: &[(&str, &str)]) -> Result<policy::Values, ConfigError> {

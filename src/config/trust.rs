@@ -3,26 +3,15 @@
 //! Found by walking over all of the settings, so that a block of settings that is added later is looked at as well: whatever
 //! has `argv` starts a program, whatever has `baseUrl`, `url` or the name of a variable with a key sends something somewhere.
 
-use super::agents::AgentKindFile;
-use super::agents::PermissionsFile;
-use super::load::Effective;
-use super::load::Origin;
-use super::wire::SandboxFile;
-use super::wire::SandboxKindFile;
-use crate::domain::CheckCommand;
-use crate::domain::Rights;
-use crate::domain::SHARED_SETTINGS;
-use crate::domain::Task;
-use crate::domain::TrustItem;
-use crate::domain::TrustKind;
+use super::agents::{AgentKindFile, PermissionsFile};
+use super::load::{Effective, Origin};
+use super::wire::{SandboxFile, SandboxKindFile};
+use crate::domain::{CheckCommand, Rights, SHARED_SETTINGS, Task, TrustItem, TrustKind};
 use crate::files::read_named;
-use serde_json::Map;
-use serde_json::Value;
-use sha2::Digest;
-use sha2::Sha256;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
-use std::path::Component;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Where something is sent, the first of these that is there.
 const TO: [&str; 4] = ["baseUrl", "url", "urlEnv", "provider"];

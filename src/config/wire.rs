@@ -1,22 +1,14 @@
 //! `project.json` as it is written. The doc comments are the reference in `docs/configuration.md` and the schema in
 //! `config/`; only this module knows these shapes.
 
-use super::agents::AgentsFile;
-use super::agents::OneOrMany;
-use super::agents::ProviderFile;
+use super::agents::{AgentsFile, OneOrMany, ProviderFile};
 use super::budget::BudgetsFile;
 use super::decompose::DecomposeFile;
-use super::judging::FeedbackFile;
-use super::judging::RiskFile;
-use super::judging::RoutingFile;
-use super::judging::VerificationFile;
+use super::judging::{FeedbackFile, RiskFile, RoutingFile, VerificationFile};
 use super::notify::NotifyFile;
-use crate::domain::CheckCommand;
-use crate::domain::CheckSpec;
-use crate::domain::named_apart;
+use crate::domain::{CheckCommand, CheckSpec, named_apart};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A project of `reflexion`. Every key is optional; unknown keys are an error.

@@ -1,28 +1,11 @@
 //! An agent or a language model that is asked.
 
-use crate::domain::ProposedPart;
-use crate::domain::SessionId;
-use crate::domain::SubtaskId;
-use crate::domain::Task;
-use crate::domain::policy;
-use crate::prompt::PartsError;
-use crate::prompt::decompose_again;
-use crate::prompt::decompose_prompt;
-use crate::prompt::decompose_schema;
-use crate::prompt::parse_parts;
-use crate::services::AgentQuestion;
-use crate::services::AnsweringAgent;
-use crate::services::Clock;
-use crate::services::Decomposer;
-use crate::services::DecomposerError;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::Models;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::UsageMeter;
-use crate::services::ask_model;
+use crate::domain::{ProposedPart, SessionId, SubtaskId, Task, policy};
+use crate::prompt::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
+use crate::services::{
+    AgentQuestion, AnsweringAgent, Clock, Decomposer, DecomposerError, Model, ModelError, ModelRequest, Models,
+    Subagent, SubagentError, UsageMeter, ask_model,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,18 +91,10 @@ impl Decomposer for AskedDecomposer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::AgentReport;
-    use crate::domain::Ending;
-    use crate::domain::Usage;
-    use crate::services::Abilities;
-    use crate::services::AgentRequest;
-    use crate::services::Completion;
-    use crate::services::MockClock;
-    use crate::services::MockModel;
-    use crate::services::MockModels;
-    use crate::services::MockSubagent;
-    use crate::services::Mode;
-    use crate::services::RetryFrom;
+    use crate::domain::{AgentReport, Ending, Usage};
+    use crate::services::{
+        Abilities, AgentRequest, Completion, MockClock, MockModel, MockModels, MockSubagent, Mode, RetryFrom,
+    };
 
     const TWO: &str = r#"{"subtasks":[{"title":"a","description":"b"},{"title":"c","description":"d"}]}"#;
     const LIMIT: Duration = Duration::from_secs(120);

@@ -1,10 +1,7 @@
 //! Nobody is asked.
 
-use crate::domain::ProposedPart;
-use crate::domain::Task;
-use crate::services::Decomposer;
-use crate::services::DecomposerError;
-use crate::services::UsageMeter;
+use crate::domain::{ProposedPart, Task};
+use crate::services::{Decomposer, DecomposerError, UsageMeter};
 use async_trait::async_trait;
 
 /// Leaves every task as it is.

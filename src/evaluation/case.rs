@@ -1,13 +1,8 @@
 //! Cases: what the judging layer is given, and what it must say.
 
 use super::assertion::Assertion;
-use crate::domain::CompactionAction;
-use crate::domain::Expects;
-use crate::domain::GateOutcome;
-use crate::domain::Standing;
-use crate::domain::StuckReason;
-use crate::services::CompactionQuestion;
-use crate::services::StuckQuestion;
+use crate::domain::{CompactionAction, Expects, GateOutcome, Standing, StuckReason};
+use crate::services::{CompactionQuestion, StuckQuestion};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

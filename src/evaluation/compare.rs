@@ -1,10 +1,6 @@
 //! Comparing two results of the same suites.
 
-use super::result::CaseOutcome;
-use super::result::CaseResult;
-use super::result::EvalResult;
-use super::result::SuiteResult;
-use super::result::Totals;
+use super::result::{CaseOutcome, CaseResult, EvalResult, SuiteResult, Totals};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -112,9 +108,7 @@ mod tests {
 
     #[test]
     fn gained_lost_changed_new_and_gone() {
-        use CaseOutcome::Failed;
-        use CaseOutcome::NotGraded;
-        use CaseOutcome::Passed;
+        use CaseOutcome::{Failed, NotGraded, Passed};
         let old =
             [("a", Failed, "proven"), ("b", Passed, "refuted"), ("c", Passed, "refuted"), ("d", Passed, "refuted")];
         let new = [

@@ -1,20 +1,11 @@
 //! Grading: does a verdict say what it must?
 
 use super::assertion::Asserted;
-use super::case::Expectation;
-use super::case::ExpectedCompaction;
-use super::case::ExpectedCompletion;
-use super::case::ExpectedStuck;
-use super::case::OneOrMany;
-use crate::domain::CompactionAction;
-use crate::domain::CompactionVerdict;
-use crate::domain::CompletionVerdict;
-use crate::domain::GateOutcome;
-use crate::domain::Standing;
-use crate::domain::StuckReason;
-use crate::domain::StuckVerdict;
-use serde::Deserialize;
-use serde::Serialize;
+use super::case::{Expectation, ExpectedCompaction, ExpectedCompletion, ExpectedStuck, OneOrMany};
+use crate::domain::{
+    CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, Standing, StuckReason, StuckVerdict,
+};
+use serde::{Deserialize, Serialize};
 
 /// What a verdict claims, on the two sides of the confusion matrix and between them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

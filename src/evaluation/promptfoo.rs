@@ -1,20 +1,13 @@
 //! promptfoo's own test-case layout.
 
 use super::assertion::Assertion;
-use super::case::Case;
-use super::case::Expectation;
-use super::case::Given;
-use super::case::TranscriptCase;
+use super::case::{Case, Expectation, Given, TranscriptCase};
 use super::read::strictly;
-use super::suite::Suite;
-use super::suite::SuiteKind;
-use crate::services::CompactionQuestion;
-use crate::services::StuckQuestion;
+use super::suite::{Suite, SuiteKind};
+use crate::services::{CompactionQuestion, StuckQuestion};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 /// The part of promptfoo's configuration that is read.
 #[derive(Debug, Deserialize)]
@@ -144,8 +137,7 @@ fn conversation(vars: &Map<String, Value>, notes: &mut Vec<String>) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read::Format;
-    use super::super::read::read;
+    use super::super::read::{Format, read};
     use super::*;
 
     #[test]

@@ -1,28 +1,18 @@
 //! Reading suites from files.
 
-use super::case::Case;
-use super::case::Expectation;
-use super::case::ExpectedCompaction;
-use super::case::ExpectedCompletion;
-use super::case::ExpectedScore;
-use super::case::ExpectedStuck;
-use super::case::Given;
-use super::case::ObservedCase;
-use super::case::TranscriptCase;
+use super::case::{
+    Case, Expectation, ExpectedCompaction, ExpectedCompletion, ExpectedScore, ExpectedStuck, Given, ObservedCase,
+    TranscriptCase,
+};
 use super::promptfoo;
-use super::suite::Suite;
-use super::suite::SuiteKind;
+use super::suite::{Suite, SuiteKind};
 use super::threshold::Threshold;
 use crate::domain::Expects;
-use crate::services::CompactionQuestion;
-use crate::services::StuckQuestion;
-use serde::Deserialize;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde::de::Error as _;
+use crate::services::{CompactionQuestion, StuckQuestion};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How a suite is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

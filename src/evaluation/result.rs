@@ -4,10 +4,8 @@ use super::grade::Said;
 use super::statistics::Rate;
 use super::suite::SuiteKind;
 use super::threshold::Threshold;
-use crate::domain::Timestamp;
-use crate::domain::Usage;
-use serde::Deserialize;
-use serde::Serialize;
+use crate::domain::{Timestamp, Usage};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -1,11 +1,8 @@
 //! Scores, 0 to 5: what the facts allow, and within that what a judge says.
 
 use super::case::ExpectedScore;
-use super::grade::Graded;
-use super::grade::Said;
-use crate::domain::CompletionVerdict;
-use crate::domain::Standing;
-use crate::domain::Trace;
+use super::grade::{Graded, Said};
+use crate::domain::{CompletionVerdict, Standing, Trace};
 use serde::Serialize;
 use std::ops::RangeInclusive;
 

@@ -1,48 +1,20 @@
 //! Running suites: every case through the ports, several at a time.
 
-use super::case::Case;
-use super::case::Expectation;
-use super::case::Given;
-use super::case::ObservedCase;
-use super::case::TranscriptCase;
-use super::grade;
+use super::case::{Case, Expectation, Given, ObservedCase, TranscriptCase};
 use super::grade::Graded;
-use super::result::CaseResult;
-use super::result::RunResult;
-use super::result::SuiteResult;
-use super::result::Totals;
-use super::rubric;
+use super::result::{CaseResult, RunResult, SuiteResult, Totals};
 use super::rubric::Grade;
-use super::suite::Suite;
-use super::suite::SuiteKind;
+use super::suite::{Suite, SuiteKind};
 use super::threshold::Threshold;
-use crate::domain::Change;
-use crate::domain::CheckCommand;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::CompletionVerdict;
-use crate::domain::Ending;
-use crate::domain::Output;
-use crate::domain::Risk;
-use crate::domain::RiskThreshold;
-use crate::domain::SessionId;
-use crate::domain::Signature;
-use crate::domain::Trace;
-use crate::domain::TreeId;
-use crate::services::CompletionVerifier;
-use crate::services::Judge;
-use crate::services::Observed;
-use crate::services::OpenQuestion;
-use crate::services::ProgressJudge;
-use crate::services::TurnEvidence;
-use crate::services::UsageMeter;
-use futures_util::StreamExt;
-use futures_util::stream;
+use super::{grade, rubric};
+use crate::domain::{
+    Change, CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, CompletionVerdict, Ending, Output, Risk,
+    RiskThreshold, SessionId, Signature, Trace, TreeId,
+};
+use crate::services::{CompletionVerifier, Judge, Observed, OpenQuestion, ProgressJudge, TurnEvidence, UsageMeter};
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -369,21 +341,12 @@ fn observed(case: &ObservedCase) -> Observed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read::Format;
-    use super::super::read::read;
+    use super::super::read::{Format, read};
     use super::super::result::CaseOutcome;
     use super::*;
-    use crate::domain::GateOutcome;
-    use crate::domain::GateReport;
-    use crate::domain::Standing;
-    use crate::domain::StuckReason;
-    use crate::domain::StuckVerdict;
-    use crate::services::JudgeError;
-    use crate::services::MockCompletionVerifier;
-    use crate::services::MockJudge;
-    use crate::services::MockProgressJudge;
-    use std::sync::atomic::AtomicUsize;
-    use std::sync::atomic::Ordering;
+    use crate::domain::{GateOutcome, GateReport, Standing, StuckReason, StuckVerdict};
+    use crate::services::{JudgeError, MockCompletionVerifier, MockJudge, MockProgressJudge};
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     /// Reads nothing, and says which turn is asked about.
     struct Bare;

@@ -1,7 +1,6 @@
 //! Rates with confidence intervals.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The normal distribution's 97.5 % point: two sides of 2.5 % are left out. For 95 % intervals.
 pub const Z_95: f64 = 1.959_963_984_540_054;

@@ -2,8 +2,7 @@
 
 use super::case::Case;
 use super::threshold::Threshold;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Cases of one kind.
 ///

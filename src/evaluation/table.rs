@@ -2,12 +2,7 @@
 
 use super::compare::Comparison;
 use super::grade::ASSERTIONS;
-use super::result::CaseOutcome;
-use super::result::Cell;
-use super::result::Claims;
-use super::result::EvalResult;
-use super::result::SuiteResult;
-use super::result::Totals;
+use super::result::{CaseOutcome, Cell, Claims, EvalResult, SuiteResult, Totals};
 use std::fmt::Write;
 
 /// What came of suites, readably; `every` case with a line, or only those that do not hold.

@@ -2,8 +2,7 @@
 
 use super::result::Totals;
 use super::statistics::Rate;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
 /// What a suite must come to. Accuracy alone is no threshold: a judge that always says "not done" scores well on most

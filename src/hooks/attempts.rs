@@ -1,30 +1,16 @@
 //! The records of a run's attempts, which the runtime writes itself: not every agent has hooks.
 
-use super::files::Binding;
-use super::files::CaptureFiles;
-use super::report::Asked;
-use super::report::Named;
-use super::report::self_report;
-use crate::domain::Capture;
-use crate::domain::CaptureMode;
-use crate::domain::CaptureSchema;
-use crate::domain::CaptureSource;
-use crate::domain::Provenance;
-use crate::domain::RISK_THRESHOLD_VARIABLE;
-use crate::domain::RiskThreshold;
-use crate::domain::SelfReport;
-use crate::domain::policy;
+use super::files::{Binding, CaptureFiles};
+use super::report::{Asked, Named, self_report};
+use crate::domain::{
+    Capture, CaptureMode, CaptureSchema, CaptureSource, Provenance, RISK_THRESHOLD_VARIABLE, RiskThreshold, SelfReport,
+    policy,
+};
 use crate::files::Place;
-use crate::services::AttemptEnd;
-use crate::services::CapturedAttempt;
-use crate::services::Captures;
-use crate::services::CapturesError;
-use crate::services::Clock;
+use crate::services::{AttemptEnd, CapturedAttempt, Captures, CapturesError, Clock};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The records of a project's runs, in its `.reflection/reflections/`; agents are asked for their reports beside their
 /// prompts, outside of where they work.

@@ -1,17 +1,11 @@
 //! What a session changed.
 
-use super::session::Start;
-use super::session::is_record;
-use crate::services::Fork;
-use crate::services::TreeStatus;
-use crate::services::WorkTree;
-use crate::services::WorkTreeError;
-use sha2::Digest;
-use sha2::Sha256;
+use super::session::{Start, is_record};
+use crate::services::{Fork, TreeStatus, WorkTree, WorkTreeError};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What differs from the base of a session.
 #[derive(Debug, Default)]

@@ -1,8 +1,6 @@
 //! What a hook is told by its environment.
 
-use crate::domain::CaptureMode;
-use crate::domain::RISK_THRESHOLD_VARIABLE;
-use crate::domain::RiskThreshold;
+use crate::domain::{CaptureMode, RISK_THRESHOLD_VARIABLE, RiskThreshold};
 use std::ffi::OsString;
 use std::path::PathBuf;
 

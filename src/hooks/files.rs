@@ -1,25 +1,17 @@
 //! Where records and sessions are kept.
 
-use super::session::Session;
-use super::session::is_record;
-use crate::domain::Capture;
-use crate::domain::SessionId;
-use crate::domain::Timestamp;
-use crate::files::Kind;
-use crate::files::Place;
-use crate::files::Refused;
+use super::session::{Session, is_record};
+use crate::domain::{Capture, SessionId, Timestamp};
+use crate::files::{Kind, Place, Refused};
 use crate::redaction::Redactor;
 use jiff::SignedDuration;
 use serde::Serialize;
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::fs::TryLockError;
+use std::fs::{File, TryLockError};
 use std::io;
-use std::io::ErrorKind;
-use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The files of thousands of dirty files fit in; more is no file of ours, and is not read into memory.

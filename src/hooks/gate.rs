@@ -3,10 +3,8 @@
 use super::Hook;
 use super::change::change;
 use super::files::CaptureFiles;
-use super::session::Gated;
-use super::session::Session;
-use sha2::Digest;
-use sha2::Sha256;
+use super::session::{Gated, Session};
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io;
 

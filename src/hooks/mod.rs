@@ -24,32 +24,18 @@ mod stop;
 
 use change::Own;
 
-pub use attempts::AttemptCaptures;
-pub use attempts::MemoryCaptures;
-pub use environment::HookEnvironment;
-pub use environment::HookMode;
+pub use attempts::{AttemptCaptures, MemoryCaptures};
+pub use environment::{HookEnvironment, HookMode};
 pub use files::CaptureFiles;
-pub use gate::Gate;
-pub use gate::Gating;
-pub use gate::gate;
-pub use install::Changed;
-pub use install::EditError;
-pub use install::HookAgent;
-pub use install::InstallError;
-pub use install::Installing;
-pub use install::Left;
-pub use install::Scope;
-pub use install::Verify;
+pub use gate::{Gate, Gating, gate};
+pub use install::{Changed, EditError, HookAgent, InstallError, Installing, Left, Scope, Verify};
 pub use payload::Payload;
-pub use rules::Rules;
-pub use rules::rules;
+pub use rules::{Rules, rules};
 pub use start::session_start;
-pub use stop::Stopped;
-pub use stop::stop;
+pub use stop::{Stopped, stop};
 
 use crate::domain::RiskThreshold;
-use crate::services::Clock;
-use crate::services::WorkTree;
+use crate::services::{Clock, WorkTree};
 use std::path::Path;
 
 /// What a hook works with.

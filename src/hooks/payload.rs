@@ -1,7 +1,6 @@
 //! What an agent says to its hooks on stdin.
 
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::path::PathBuf;
 
 /// The payload of a hook, of whichever agent: Claude Code and Codex (`Stop`), Gemini (`AfterAgent`), and OpenCode through

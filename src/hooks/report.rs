@@ -1,7 +1,6 @@
 //! What the agent says of its own work.
 
-use crate::domain::SelfReport;
-use crate::domain::SelfReportError;
+use crate::domain::{SelfReport, SelfReportError};
 use crate::files::Place;
 use std::io;
 use std::io::Read;

@@ -2,15 +2,10 @@
 
 use super::Hook;
 use super::session::Session;
-use crate::domain::COMMON_SETTINGS;
-use crate::domain::OWN_SETTINGS;
-use crate::domain::SETTINGS_FILES;
-use crate::domain::SHARED_SETTINGS;
+use crate::domain::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 use crate::files::open_named;
-use sha2::Digest;
-use sha2::Sha256;
-use std::io::ErrorKind;
-use std::io::Read;
+use sha2::{Digest, Sha256};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 /// What a session that began before [`OWN_SETTINGS`] was a name knows of; that one counts where it is there.

@@ -1,8 +1,7 @@
 //! What is kept between the hooks of a session.
 
 use crate::domain::Timestamp;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 

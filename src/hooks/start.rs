@@ -1,9 +1,8 @@
 //! The start of a session.
 
-use super::Hook;
-use super::HookMode;
 use super::rules::noted;
 use super::session::Start;
+use super::{Hook, HookMode};
 use std::io;
 
 /// Notes what is there before the agent touches anything, and the project's settings. A session that is resumed or

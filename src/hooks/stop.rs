@@ -1,32 +1,17 @@
 //! The stop of a session.
 
-use super::Hook;
-use super::HookMode;
-use super::change::Change;
-use super::change::change;
+use super::change::{Change, change};
 use super::files::Binding;
-use super::report::Asked;
-use super::report::Named;
-use super::report::self_report;
-use super::rules::Rules;
-use super::rules::compare;
-use super::session::Last;
-use super::session::Session;
-use crate::domain::Capture;
-use crate::domain::CaptureMode;
-use crate::domain::CaptureSchema;
-use crate::domain::CaptureSource;
-use crate::domain::Provenance;
-use crate::domain::Risk;
-use crate::domain::RiskThreshold;
-use crate::domain::SelfReport;
+use super::report::{Asked, Named, self_report};
+use super::rules::{Rules, compare};
+use super::session::{Last, Session};
+use super::{Hook, HookMode};
+use crate::domain::{Capture, CaptureMode, CaptureSchema, CaptureSource, Provenance, Risk, RiskThreshold, SelfReport};
 use crate::files::Place;
 use crate::services::WorkTree;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What became of a stop.
 #[derive(Debug, PartialEq, Eq)]

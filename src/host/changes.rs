@@ -1,17 +1,10 @@
 //! What differs in a work tree from where the work began, as git sees it.
 
 use super::work_tree::HostWorkTree;
-use crate::services::ChangedFiles;
-use crate::services::Changes;
-use crate::services::ChangesError;
-use crate::services::Since;
-use crate::services::TreeStatus;
-use crate::services::WorkTree;
-use crate::services::WorkTreeError;
+use crate::services::{ChangedFiles, Changes, ChangesError, Since, TreeStatus, WorkTree, WorkTreeError};
 use async_trait::async_trait;
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Asks git as the hooks do: one `status` for what is not committed, and one `diff-tree` for what is, if anything is.
 #[derive(Debug, Clone, Copy, Default)]

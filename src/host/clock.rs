@@ -3,8 +3,7 @@
 use crate::domain::Timestamp;
 use crate::services::Clock;
 use async_trait::async_trait;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The system's time, tokio's sleep, and `UUIDv7` ids, which sort by time.
 #[derive(Debug, Clone)]

@@ -4,12 +4,10 @@
 use super::process::project_key;
 use super::work_tree::HostWorkTree;
 use super::workspaces::make_state_dir;
-use crate::domain::TrustItem;
-use crate::domain::TrustKind;
 use crate::domain::policy::Project;
+use crate::domain::{TrustItem, TrustKind};
 use crate::services::WorkTree;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::io;
 use std::path::Path;
 

@@ -4,26 +4,16 @@
 //! where the settings are), runs no hook and no helper, never signs, never collects garbage, and takes no lock that it could
 //! do without (the user's index is not even refreshed). A call whose future is dropped is ended.
 
-use super::process::start_child;
-use super::process::until_at_pipe;
-use super::process::until_idle;
+use super::process::{start_child, until_at_pipe, until_idle};
 use crate::files::Root;
 use crate::services::WorkspaceError;
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::WaitId;
-use rustix::process::WaitIdOptions;
-use rustix::process::waitid;
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::LazyLock;
-use std::time::Duration;
-use std::time::Instant;
-use tokio::io::AsyncReadExt;
-use tokio::io::AsyncWriteExt;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 

@@ -1,20 +1,11 @@
 //! Keeping the machine awake with the system's own program for it.
 
 use crate::prompt::stderr_end;
-use crate::services::Awake;
-use crate::services::Command;
-use crate::services::CommandError;
-use crate::services::CommandRunner;
-use crate::services::Flow;
-use crate::services::KeepAwake;
-use crate::services::NotAwake;
-use crate::services::OutputReader;
-use crate::services::Watch;
+use crate::services::{Awake, Command, CommandError, CommandRunner, Flow, KeepAwake, NotAwake, OutputReader, Watch};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 /// systemd and macOS answer within milliseconds; one that asks a person for a password does not answer at all.

@@ -1,30 +1,15 @@
 //! One run per project at a time.
 
-use crate::domain::RunId;
-use crate::domain::Timestamp;
-use crate::files::Kind;
-use crate::files::Place;
-use crate::files::Root;
-use crate::services::Clock;
-use crate::services::RunGuard;
-use crate::services::RunLock;
-use crate::services::RunLockError;
-use serde::Deserialize;
-use serde::Serialize;
-use std::fs::File;
-use std::fs::TryLockError;
-use std::io::Read;
-use std::io::Seek;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::mpsc;
-use std::sync::mpsc::RecvTimeoutError;
-use std::sync::mpsc::Sender;
-use std::time::Duration;
-use std::time::Instant;
-use std::time::SystemTime;
+use crate::domain::{RunId, Timestamp};
+use crate::files::{Kind, Place, Root};
+use crate::services::{Clock, RunGuard, RunLock, RunLockError};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Who only looks whether a run lives holds the lock for some microseconds; nobody is turned away for that.
 const AT_ONCE: Duration = Duration::from_millis(8);

@@ -2,14 +2,7 @@
 
 use super::git::Git;
 use crate::prompt::plain;
-use crate::services::Ci;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandError;
-use crate::services::CommandRunner;
-use crate::services::PullRequest;
-use crate::services::Remote;
-use crate::services::RemoteState;
+use crate::services::{Ci, Command, CommandEnd, CommandError, CommandRunner, PullRequest, Remote, RemoteState};
 use async_trait::async_trait;
 use serde::Deserialize;
 use std::path::Path;

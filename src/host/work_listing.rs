@@ -5,8 +5,7 @@
 
 use crate::services::TreeStatus;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 

@@ -1,31 +1,19 @@
 //! Asking git about a checkout: as few calls as possible, and none that changes anything.
 
-use super::git;
-use super::process::ChildTree;
-use super::process::WaitsFor;
-use super::work_base;
-use super::work_base::Refs;
-use super::work_base::short;
-use super::work_listing;
-use crate::services::Fork;
-use crate::services::TreeStatus;
-use crate::services::WorkTree;
-use crate::services::WorkTreeError;
+use super::process::{ChildTree, WaitsFor};
+use super::work_base::{Refs, short};
+use super::{git, work_base, work_listing};
+use crate::services::{Fork, TreeStatus, WorkTree, WorkTreeError};
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Command;
-use std::process::Output;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A checkout on this machine.
 #[derive(Debug, Clone)]

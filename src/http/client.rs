@@ -1,8 +1,7 @@
 //! One client per address.
 
 use reqwest::redirect;
-use rustls::ClientConfig;
-use rustls::RootCertStore;
+use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt;
 use std::sync::Arc;
 

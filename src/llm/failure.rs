@@ -1,7 +1,6 @@
 //! What a failed call means: from the status, the error record's fields, and the headers.
 
-use crate::prompt::one_line;
-use crate::prompt::shorten;
+use crate::prompt::{one_line, shorten};
 use crate::services::ModelError;
 use reqwest::header::HeaderMap;
 use serde_json::Value;

@@ -13,5 +13,4 @@ mod open;
 #[cfg(feature = "llm")]
 mod provider;
 
-pub use open::offered;
-pub use open::open;
+pub use open::{offered, open};

@@ -1,8 +1,7 @@
 //! The one way to a bare model.
 
 use crate::domain::policy;
-use crate::services::Model;
-use crate::services::ModelError;
+use crate::services::{Model, ModelError};
 use std::sync::Arc;
 
 /// The model of these settings, without any policy around it; nothing is asked yet.

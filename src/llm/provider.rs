@@ -3,27 +3,14 @@
 use super::failure;
 use super::failure::Hide;
 use super::key::Key;
-use crate::domain::Usage;
-use crate::domain::policy;
+use crate::domain::{Usage, policy};
 use crate::http::client;
-use crate::services::Completion;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
+use crate::services::{Completion, Model, ModelError, ModelRequest};
 use async_trait::async_trait;
-use genai::Client;
-use genai::ModelIden;
-use genai::ServiceTarget;
 use genai::adapter::AdapterKind;
-use genai::chat::ChatMessage;
-use genai::chat::ChatOptions;
-use genai::chat::ChatRequest;
-use genai::chat::ChatResponse;
-use genai::chat::JsonSpec;
-use genai::chat::ReasoningEffort;
-use genai::chat::StopReason;
-use genai::resolver::AuthData;
-use genai::resolver::Endpoint;
+use genai::chat::{ChatMessage, ChatOptions, ChatRequest, ChatResponse, JsonSpec, ReasoningEffort, StopReason};
+use genai::resolver::{AuthData, Endpoint};
+use genai::{Client, ModelIden, ServiceTarget};
 
 /// The name that goes with a JSON Schema; `OpenAI` wants one.
 const SCHEMA_NAME: &str = "answer";
@@ -139,8 +126,7 @@ fn usage(usage: &genai::chat::Usage) -> Usage {
 mod tests {
     use super::*;
     use std::time::Duration;
-    use tokio::io::AsyncReadExt;
-    use tokio::io::AsyncWriteExt;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
     const SECRET: &str = "sk-very-secret-0123456789";

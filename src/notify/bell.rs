@@ -1,24 +1,10 @@
 //! Carries notices to whoever wants them, out of the run's way.
 
 use super::Decider;
-use crate::domain::About;
-use crate::domain::Event;
-use crate::domain::EventKind;
-use crate::domain::Notice;
-use crate::domain::RunId;
-use crate::domain::RunReport;
+use crate::domain::{About, Event, EventKind, Notice, RunId, RunReport};
 use crate::redaction::Redactor;
-use crate::services::Clock;
-use crate::services::EventSink;
-use crate::services::Notifier;
-use crate::services::Notifiers;
-use crate::services::NotifyError;
-use crate::services::Recipient;
-use crate::services::RunError;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use crate::services::{Clock, EventSink, Notifier, Notifiers, NotifyError, Recipient, RunError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

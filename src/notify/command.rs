@@ -2,10 +2,7 @@
 
 use super::Surroundings;
 use crate::domain::Notice;
-use crate::services::Command;
-use crate::services::Notifier;
-use crate::services::NotifyError;
-use crate::services::Sandboxed;
+use crate::services::{Command, Notifier, NotifyError, Sandboxed};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 

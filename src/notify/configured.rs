@@ -7,12 +7,8 @@ use super::desktop::OnDesktop;
 use super::ntfy::Ntfy;
 #[cfg(feature = "notify")]
 use super::webhook::Webhook;
-use crate::domain::policy::NotifyTarget;
-use crate::domain::policy::NotifyWay;
-use crate::services::Notifier;
-use crate::services::Notifiers;
-use crate::services::NotifyError;
-use crate::services::Recipient;
+use crate::domain::policy::{NotifyTarget, NotifyWay};
+use crate::services::{Notifier, Notifiers, NotifyError, Recipient};
 use std::sync::Arc;
 
 /// The recipients of the settings, in their order.

@@ -1,21 +1,12 @@
 //! What is worth a notice, without clock, I/O or await.
 
 use super::headline::headline;
-use crate::domain::Ending;
-use crate::domain::Event;
-use crate::domain::EventKind;
-use crate::domain::JournalEntry;
-use crate::domain::Notice;
-use crate::domain::NoticeKind;
-use crate::domain::RunId;
-use crate::domain::RunReport;
-use crate::domain::Stop;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
+use crate::domain::{
+    Ending, Event, EventKind, JournalEntry, Notice, NoticeKind, RunId, RunReport, Stop, TaskId, Timestamp,
+};
 use crate::services::RunError;
 use jiff::SignedDuration;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many notices that something needs a person in [`AN_HOUR`]: whoever is called more often than they can act mutes all of
 /// it, and the fifth cause in an hour is news of a night that should be looked at as a whole. The next notice says how many
@@ -224,8 +215,7 @@ mod tests {
     use super::*;
     use crate::domain::About;
     use crate::notify::fixtures::report;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn id(name: &str) -> TaskId {
         TaskId::new(name).unwrap()

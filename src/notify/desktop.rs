@@ -2,11 +2,8 @@
 
 use super::Surroundings;
 use super::command::run;
-use crate::domain::Notice;
-use crate::domain::NoticeKind;
-use crate::services::Command;
-use crate::services::Notifier;
-use crate::services::NotifyError;
+use crate::domain::{Notice, NoticeKind};
+use crate::services::{Command, Notifier, NotifyError};
 use async_trait::async_trait;
 
 /// `notify-send`, or `osascript` on macOS.

@@ -1,8 +1,6 @@
 //! Reports for tests.
 
-use crate::domain::RunReport;
-use crate::domain::Stop;
-use crate::domain::Verdict;
+use crate::domain::{RunReport, Stop, Verdict};
 use serde_json::json;
 
 /// The report of a run of so many minutes; tasks are `(id, verdict, stop)`.

@@ -1,11 +1,6 @@
 //! A run's report in one line, as one wants to read it on a phone.
 
-use crate::domain::NoticeKind;
-use crate::domain::RunReport;
-use crate::domain::Stop;
-use crate::domain::TaskId;
-use crate::domain::TaskReport;
-use crate::domain::Verdict;
+use crate::domain::{NoticeKind, RunReport, Stop, TaskId, TaskReport, Verdict};
 use std::collections::BTreeSet;
 
 /// The end of a run.

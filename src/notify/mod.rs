@@ -23,12 +23,8 @@ mod watched;
 #[cfg(feature = "notify")]
 mod webhook;
 
-pub use bell::Bell;
-pub use bell::BellParams;
-pub use bell::LIMIT;
-pub use bell::send;
-pub use configured::Configured;
-pub use configured::Nobody;
+pub use bell::{Bell, BellParams, LIMIT, send};
+pub use configured::{Configured, Nobody};
 pub use decide::Decider;
 pub use surroundings::Surroundings;
 pub use watched::Watched;

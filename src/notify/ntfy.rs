@@ -3,19 +3,12 @@
 //! The message is the body; title, priority and tags are headers, as in <https://docs.ntfy.sh/publish/>.
 
 use super::Surroundings;
-use super::post::Post;
-use super::post::post;
-use super::post::secret_header;
-use super::post::words;
-use crate::domain::Notice;
-use crate::domain::NoticeKind;
+use super::post::{Post, post, secret_header, words};
 use crate::domain::policy::Kept;
-use crate::services::Notifier;
-use crate::services::NotifyError;
+use crate::domain::{Notice, NoticeKind};
+use crate::services::{Notifier, NotifyError};
 use async_trait::async_trait;
-use reqwest::header::AUTHORIZATION;
-use reqwest::header::HeaderMap;
-use reqwest::header::HeaderValue;
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 
 /// Somebody who has subscribed to a topic.
 pub(super) struct Ntfy {

@@ -2,9 +2,7 @@
 
 use crate::http::client;
 use crate::services::NotifyError;
-use reqwest::header::HeaderMap;
-use reqwest::header::HeaderName;
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 /// What is posted where.
 pub(super) struct Post {

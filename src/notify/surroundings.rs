@@ -2,8 +2,7 @@
 
 #[cfg(feature = "notify")]
 use crate::domain::policy::Kept;
-use crate::services::CommandRunner;
-use crate::services::NotifyError;
+use crate::services::{CommandRunner, NotifyError};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -1,11 +1,8 @@
 //! The loop with somebody who tells of it.
 
-use super::Bell;
-use super::LIMIT;
+use super::{Bell, LIMIT};
 use crate::domain::RunReport;
-use crate::services::Orchestrator;
-use crate::services::RunError;
-use crate::services::RunRequest;
+use crate::services::{Orchestrator, RunError, RunRequest};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,25 +40,11 @@ impl<O: Orchestrator> Orchestrator for Watched<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::About;
-    use crate::domain::Event;
-    use crate::domain::EventKind;
-    use crate::domain::JournalEntry;
-    use crate::domain::Notice;
-    use crate::domain::NoticeKind;
-    use crate::domain::RunId;
-    use crate::domain::Stop;
-    use crate::domain::TaskId;
-    use crate::domain::Timestamp;
+    use crate::domain::{About, Event, EventKind, JournalEntry, Notice, NoticeKind, RunId, Stop, TaskId, Timestamp};
     use crate::notify::BellParams;
     use crate::notify::fixtures::report;
-    use crate::services::EventSink;
-    use crate::services::Notifier;
-    use crate::services::Notifiers;
-    use crate::services::NotifyError;
-    use crate::services::Recipient;
-    use crate::testing::CollectedEvents;
-    use crate::testing::TestClock;
+    use crate::services::{EventSink, Notifier, Notifiers, NotifyError, Recipient};
+    use crate::testing::{CollectedEvents, TestClock};
     use std::sync::Mutex;
     use tokio::time::Instant;
 

@@ -1,20 +1,12 @@
 //! The notice as JSON, posted to an address.
 
 use super::Surroundings;
-use super::post::Post;
-use super::post::header_name;
-use super::post::host;
-use super::post::post;
-use super::post::secret_header;
+use super::post::{Post, header_name, host, post, secret_header};
 use crate::domain::Notice;
 use crate::domain::policy::Kept;
-use crate::services::Notifier;
-use crate::services::NotifyError;
+use crate::services::{Notifier, NotifyError};
 use async_trait::async_trait;
-use reqwest::header::CONTENT_TYPE;
-use reqwest::header::HeaderMap;
-use reqwest::header::HeaderValue;
-use reqwest::header::USER_AGENT;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use std::collections::BTreeMap;
 
 /// An address that takes JSON.

@@ -3,49 +3,21 @@
 use super::failure::OldFailures;
 use super::flaky::Doubts;
 use super::healer;
-use super::judge::Judgement;
-use super::judge::shown;
+use super::judge::{Judgement, shown};
 use super::nudge::Nudge;
 use super::resume::failure_key;
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
+use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
-use super::watch::Watching;
-use super::watch::WatchingParams;
-use crate::domain::About;
-use crate::domain::AgentReport;
-use crate::domain::Change;
-use crate::domain::ChangeSize;
-use crate::domain::CheckReport;
-use crate::domain::CompletionVerdict;
-use crate::domain::Ending;
-use crate::domain::EndingEffect;
-use crate::domain::EventKind;
-use crate::domain::Guard;
-use crate::domain::JournalEntry;
-use crate::domain::Proof;
-use crate::domain::ProofHunks;
-use crate::domain::ProofRuns;
-use crate::domain::ReflectionId;
-use crate::domain::Risk;
-use crate::domain::SessionId;
-use crate::domain::Trace;
-use crate::domain::TranscriptHead;
-use crate::domain::TreeId;
-use crate::domain::TurnReason;
-use crate::domain::Usage;
-use crate::domain::Verdict;
-use crate::prompt::ask_for_test;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
-use crate::services::Conversation;
-use crate::services::Earlier;
-use crate::services::PromptSection;
-use crate::services::UsageMeter;
+use super::watch::{Watching, WatchingParams};
+use crate::domain::{
+    About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Guard,
+    JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, Trace, TranscriptHead, TreeId,
+    TurnReason, Usage, Verdict,
+};
+use crate::prompt::{ask_for_test, one_line, shorten};
+use crate::services::{Conversation, Earlier, PromptSection, UsageMeter};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// An attempt that the machine asks for.

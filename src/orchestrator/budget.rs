@@ -7,18 +7,10 @@ use super::attempt::Course;
 use super::drive::RunContext;
 use super::resume::PastRun;
 use super::task::TaskRun;
-use crate::domain::AgentReport;
-use crate::domain::Ending;
-use crate::domain::EventKind;
-use crate::domain::RunStop;
-use crate::domain::TaskId;
-use crate::domain::Usage;
 use crate::domain::policy::Budget;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use crate::domain::{AgentReport, Ending, EventKind, RunStop, TaskId, Usage};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Bytes of text to one token, as common tokenizers have it for English and code; an estimate.

@@ -2,14 +2,8 @@
 
 use super::healer;
 use super::review::named;
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::TreeId;
+use super::task::{Prepared, TaskRun, TaskRunError};
+use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, TreeId};
 use crate::prompt::quote_names;
 use crate::services::Workspace;
 use crate::toolchain;
@@ -173,9 +167,7 @@ fn rests_on(left: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CheckCommand;
-    use crate::domain::Output;
-    use crate::domain::Signature;
+    use crate::domain::{CheckCommand, Output, Signature};
 
     fn report(name: &str, changed_outside: &[&str], rewrote: &[&str]) -> CheckReport {
         let list = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();

@@ -3,20 +3,10 @@
 //! An attempt without a result is done again, for whoever kills a runtime is hardly ever its agent. One that is cut again and
 //! again would be done for ever: after [`MOST`] times in a row it has crashed, and is used up.
 
-use crate::domain::Ending;
-use crate::domain::FailureType;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::Status;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::TaskMark;
-use crate::domain::Timestamp;
-use crate::domain::TreeId;
-use crate::domain::Usage;
-use crate::domain::Verdict;
+use crate::domain::{
+    Ending, FailureType, JournalEntry, RunId, SessionId, Status, SubtaskId, TaskId, TaskList, TaskMark, Timestamp,
+    TreeId, Usage, Verdict,
+};
 use std::collections::BTreeMap;
 
 /// So many cuts in a row use an attempt up.
@@ -191,8 +181,7 @@ fn because() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn attempt(number: u32, session: &str) -> Value {
         json!({

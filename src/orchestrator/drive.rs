@@ -1,79 +1,32 @@
 //! A run: takes ready tasks from the queue, works on several at a time, and sums up.
 
 use super::budget::RunSpent;
-use super::cuts::CutOff;
-use super::cuts::cut_off;
+use super::cuts::{CutOff, cut_off};
 use super::halt::InARow;
 use super::healer::Heals;
 use super::limits::Limits;
-use super::parts;
 use super::parts::Proposals;
-use super::queue::Adopt;
-use super::queue::Next;
-use super::queue::Queue;
-use super::resume;
+use super::queue::{Adopt, Next, Queue};
 use super::resume::PastRun;
 use super::sum_up::empty_report;
-use super::task::TaskRun;
-use super::task::TaskRunError;
+use super::task::{TaskRun, TaskRunError};
 use super::telling::NewestAttempts;
 use super::track_record::TrackRecord;
 use super::waiting::wait_until;
-use crate::domain::Again;
-use crate::domain::CheckReport;
-use crate::domain::CheckSpec;
-use crate::domain::EventKind;
-use crate::domain::FileGlobs;
-use crate::domain::INTEGRATION;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::RunKind;
-use crate::domain::RunPlan;
-use crate::domain::RunReport;
-use crate::domain::RunStop;
-use crate::domain::SETTINGS_FILES;
-use crate::domain::Status;
-use crate::domain::Stop;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::TaskReport;
-use crate::domain::Timestamp;
-use crate::domain::TreeId;
-use crate::domain::is_integration;
-use crate::services::BeginRun;
-use crate::services::Branches;
-use crate::services::Captures;
-use crate::services::Clock;
-use crate::services::CompletionVerifier;
-use crate::services::Decomposer;
-use crate::services::EventSink;
-use crate::services::Journal;
-use crate::services::Orchestrator;
-use crate::services::ProgressJudge;
-use crate::services::ReflectionService;
-use crate::services::ResumedBase;
-use crate::services::RunBase;
-use crate::services::RunError;
-use crate::services::RunLock;
-use crate::services::RunRequest;
-use crate::services::Settings;
-use crate::services::Start;
-use crate::services::Subagents;
-use crate::services::Tasks;
-use crate::services::Transcripts;
-use crate::services::Verdicts;
-use crate::services::Verifier;
-use crate::services::Workspaces;
+use super::{parts, resume};
+use crate::domain::{
+    Again, CheckReport, CheckSpec, EventKind, FileGlobs, INTEGRATION, JournalEntry, RunId, RunKind, RunPlan, RunReport,
+    RunStop, SETTINGS_FILES, Status, Stop, Task, TaskId, TaskList, TaskReport, Timestamp, TreeId, is_integration,
+};
+use crate::services::{
+    BeginRun, Branches, Captures, Clock, CompletionVerifier, Decomposer, EventSink, Journal, Orchestrator,
+    ProgressJudge, ReflectionService, ResumedBase, RunBase, RunError, RunLock, RunRequest, Settings, Start, Subagents,
+    Tasks, Transcripts, Verdicts, Verifier, Workspaces,
+};
 use async_trait::async_trait;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;

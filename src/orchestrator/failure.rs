@@ -3,18 +3,10 @@
 use super::attempt::Judged;
 use super::judge::RUN_ALL;
 use super::task::TaskRun;
-use crate::domain::Allow;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::Expects;
-use crate::domain::FailedCheck;
-use crate::domain::FailureContext;
-use crate::domain::FailureType;
-use crate::domain::Output;
-use crate::domain::Reflection;
-use crate::domain::Signature;
-use crate::prompt::PartOrigin;
-use crate::prompt::with_proposed;
+use crate::domain::{
+    Allow, CheckReport, CheckScope, Expects, FailedCheck, FailureContext, FailureType, Output, Reflection, Signature,
+};
+use crate::prompt::{PartOrigin, with_proposed};
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {

@@ -6,17 +6,8 @@
 //! an attempt has really broken is found out once in it: later turns do not ask again.
 
 use super::attempt::Course;
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use crate::domain::Change;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::EventKind;
-use crate::domain::Flaky;
-use crate::domain::FlakyHow;
-use crate::domain::TreeId;
+use super::task::{Prepared, TaskRun, TaskRunError};
+use crate::domain::{Change, CheckReport, CheckScope, CheckSpec, EventKind, Flaky, FlakyHow, TreeId};
 use crate::services::Workspace;
 
 /// What was found out about an attempt's red checks.
@@ -176,10 +167,7 @@ impl TaskRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CheckCommand;
-    use crate::domain::CheckStatus;
-    use crate::domain::Output;
-    use crate::domain::Signature;
+    use crate::domain::{CheckCommand, CheckStatus, Output, Signature};
 
     fn report(name: &str, status: CheckStatus) -> CheckReport {
         CheckReport {

@@ -3,12 +3,9 @@
 //! Nothing is decided about the tasks that were at work then. Their journal has no end, so they are gone on with as after
 //! a crash, and no attempt is used up.
 
-use super::drive::Ended;
-use super::drive::RunContext;
+use super::drive::{Ended, RunContext};
 use super::task::TaskRunError;
-use crate::domain::JournalEntry;
-use crate::domain::RunKind;
-use crate::domain::Stop;
+use crate::domain::{JournalEntry, RunKind, Stop};
 use crate::services::RunError;
 
 /// So many tasks in a row that could not be worked on, all for the same reason, are no trouble of a task's own.

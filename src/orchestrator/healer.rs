@@ -4,14 +4,7 @@
 //! had failed is done once more, and that is what counts. How often is counted from the journal, so that a run that
 //! goes on counts on; a repair without a result is done again and does not count.
 
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::JournalEntry;
-use crate::domain::SubtaskId;
-use crate::domain::Symptom;
-use crate::domain::TaskId;
-use crate::domain::policy;
+use crate::domain::{CheckReport, CheckScope, CheckSpec, JournalEntry, SubtaskId, Symptom, TaskId, policy};
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;
 
@@ -36,9 +29,7 @@ pub enum Doing {
 /// What is wrong with a workspace in which something failed; none if nothing can be done about it.
 #[must_use]
 pub fn symptom(error: &WorkspaceError, doing: Doing, stale_locks: usize) -> Option<Symptom> {
-    use WorkspaceError::Git;
-    use WorkspaceError::Io;
-    use WorkspaceError::Waited;
+    use WorkspaceError::{Git, Io, Waited};
     match (error, doing) {
         (WorkspaceError::Setup { .. }, _) => Some(Symptom::SetupFailed),
         (Git { .. } | Waited { .. } | Io { .. }, _) if stale_locks > 0 => Some(Symptom::StaleLock),
@@ -139,12 +130,7 @@ fn times(n: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CheckCommand;
-    use crate::domain::CheckStatus;
-    use crate::domain::HealOutcome;
-    use crate::domain::Output;
-    use crate::domain::Signature;
-    use crate::domain::Spell;
+    use crate::domain::{CheckCommand, CheckStatus, HealOutcome, Output, Signature, Spell};
 
     fn setup() -> WorkspaceError {
         WorkspaceError::Setup { command: "make deps".into(), how: "exit status 1".into(), output: String::new() }

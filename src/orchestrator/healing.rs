@@ -2,20 +2,9 @@
 
 use super::healer;
 use super::healer::Doing;
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::EventKind;
-use crate::domain::HealOutcome;
-use crate::domain::JournalEntry;
-use crate::domain::Symptom;
-use crate::domain::TreeId;
-use crate::services::Restored;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
+use super::task::{Prepared, TaskRun, TaskRunError};
+use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, HealOutcome, JournalEntry, Symptom, TreeId};
+use crate::services::{Restored, Workspace, WorkspaceError};
 use std::sync::PoisonError;
 
 /// Where something is done that a broken workspace can break.

@@ -1,22 +1,11 @@
 //! The verdict on an attempt: what the runtime's own evidence says, in three values, never as an average.
 
 use super::proof;
-use super::results::loses_tests;
-use super::results::no_success;
-use super::results::rearranges;
-use crate::domain::Allow;
-use crate::domain::Change;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::Ending;
-use crate::domain::Expects;
-use crate::domain::FailureType;
-use crate::domain::Proof;
-use crate::domain::Verdict;
-use crate::domain::belongs_to_tests;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
+use super::results::{loses_tests, no_success, rearranges};
+use crate::domain::{
+    Allow, Change, CheckReport, CheckScope, CheckSpec, Ending, Expects, FailureType, Proof, Verdict, belongs_to_tests,
+};
+use crate::prompt::{one_line, shorten};
 use crate::toolchain;
 
 /// What is known of an attempt when its checks have run.
@@ -452,13 +441,7 @@ fn doubtful(evidence: &Evidence<'_>, i: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CheckCommand;
-    use crate::domain::CheckStatus;
-    use crate::domain::CountedTests;
-    use crate::domain::FailedTest;
-    use crate::domain::Output;
-    use crate::domain::Signature;
-    use crate::domain::TreeId;
+    use crate::domain::{CheckCommand, CheckStatus, CountedTests, FailedTest, Output, Signature, TreeId};
 
     const GREEN: Option<&str> = None;
 

@@ -4,41 +4,20 @@
 //! its own, it earns a reflection, and the task is done again on top of what it has to fit.
 
 use super::attempt::Judged;
-use super::checking::Checked;
-use super::checking::changed_outside;
-use super::failure::PastFailure;
-use super::failure::failed_check;
+use super::checking::{Checked, changed_outside};
+use super::failure::{PastFailure, failed_check};
 use super::healer::Doing;
-use super::healing::Mended;
-use super::healing::Place;
+use super::healing::{Mended, Place};
 use super::judge;
 use super::results::no_success;
 use super::resume::LastJudged;
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
+use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turn::shown_diff;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::EventKind;
-use crate::domain::FailureContext;
-use crate::domain::FailureType;
-use crate::domain::JournalEntry;
-use crate::domain::MergeOutcome;
-use crate::domain::Output;
-use crate::domain::ReflectionId;
-use crate::domain::Status;
-use crate::domain::SubtaskId;
-use crate::domain::TaskMark;
-use crate::domain::Timestamp;
-use crate::domain::TreeId;
-use crate::domain::Verdict;
-use crate::services::CommitRequest;
-use crate::services::RebaseOutcome;
-use crate::services::Rebased;
-use crate::services::UsageMeter;
-use crate::services::Workspace;
+use crate::domain::{
+    CheckReport, CheckScope, CheckSpec, EventKind, FailureContext, FailureType, JournalEntry, MergeOutcome, Output,
+    ReflectionId, Status, SubtaskId, TaskMark, Timestamp, TreeId, Verdict,
+};
+use crate::services::{CommitRequest, RebaseOutcome, Rebased, UsageMeter, Workspace};
 use std::sync::Arc;
 
 /// What came of looking at the rebased work.

@@ -2,13 +2,8 @@
 
 use super::attempt::Judged;
 use super::task::TaskRun;
-use crate::domain::EventKind;
-use crate::domain::FailureContext;
-use crate::domain::Origin;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::services::ReflectionError;
-use crate::services::UsageMeter;
+use crate::domain::{EventKind, FailureContext, Origin, Reflection, ReflectionId};
+use crate::services::{ReflectionError, UsageMeter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

@@ -2,14 +2,10 @@
 //! when that one was not refused.
 
 use super::machine::LONGEST_BACK_OFF;
-use crate::domain::RunKind;
-use crate::domain::Timestamp;
-use crate::domain::later;
+use crate::domain::{RunKind, Timestamp, later};
 use crate::services::Clock;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Services refuse within seconds; who has worked for so long was not refused.

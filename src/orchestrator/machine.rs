@@ -5,17 +5,8 @@
 //! as often as it comes; it uses no attempt, and an interruption ends the wait.
 
 use super::judge::Judgement;
-use crate::domain::AttemptCount;
-use crate::domain::Ending;
-use crate::domain::EndingEffect;
-use crate::domain::Proof;
-use crate::domain::Status;
-use crate::domain::Stop;
-use crate::domain::Timestamp;
-use crate::domain::TreeId;
-use crate::domain::Verdict;
-use crate::domain::policy::LimitWait;
-use crate::domain::policy::RetryStart;
+use crate::domain::policy::{LimitWait, RetryStart};
+use crate::domain::{AttemptCount, Ending, EndingEffect, Proof, Status, Stop, Timestamp, TreeId, Verdict};
 use crate::services::RetryFrom;
 use std::time::Duration;
 

@@ -54,5 +54,4 @@ pub mod turns;
 mod waiting;
 mod watch;
 
-pub use drive::Loop;
-pub use drive::Services;
+pub use drive::{Loop, Services};

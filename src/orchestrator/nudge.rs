@@ -1,23 +1,9 @@
 //! Nudging: an agent that is stuck, loops, or lost its thread when its context was shortened is told so while it works.
 
-use super::watch::Last;
-use super::watch::Seen;
-use super::watch::Watching;
-use crate::domain::Action;
-use crate::domain::CompactionAction;
-use crate::domain::Evaluated;
-use crate::domain::Guard;
-use crate::domain::Pass;
-use crate::domain::SessionId;
-use crate::domain::StateId;
-use crate::domain::ToolStatus;
-use crate::services::Clock;
-use crate::services::CompactionQuestion;
-use crate::services::ProgressJudge;
-use crate::services::StuckQuestion;
-use crate::services::UsageMeter;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use super::watch::{Last, Seen, Watching};
+use crate::domain::{Action, CompactionAction, Evaluated, Guard, Pass, SessionId, StateId, ToolStatus};
+use crate::services::{Clock, CompactionQuestion, ProgressJudge, StuckQuestion, UsageMeter};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// An agent that said something and then nothing for so long may be stuck. Below it nobody is nudged: models think.

@@ -3,24 +3,12 @@
 //! It is asked once per task: before its first attempt, and never again, in this run or a later one, as long as the task says
 //! the same. What was proposed stands in the journal before anything is done with it.
 
-use super::drive::RunContext;
-use super::drive::Services;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use crate::domain::About;
-use crate::domain::EventKind;
-use crate::domain::JournalEntry;
-use crate::domain::Proposal;
-use crate::domain::RunId;
-use crate::domain::SubtaskId;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::parts_of;
+use super::drive::{RunContext, Services};
+use super::task::{TaskRun, TaskRunError};
 use crate::domain::policy::Decompose;
+use crate::domain::{About, EventKind, JournalEntry, Proposal, RunId, SubtaskId, Task, TaskId, parts_of};
 use crate::prompt::PartOrigin;
-use crate::services::Journal;
-use crate::services::JournalError;
-use crate::services::UsageMeter;
+use crate::services::{Journal, JournalError, UsageMeter};
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 

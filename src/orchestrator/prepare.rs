@@ -1,24 +1,11 @@
 //! A task's workspace, and its checks at the base.
 
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::EventKind;
-use crate::domain::Expects;
-use crate::domain::FileGlobs;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::RunKind;
-use crate::domain::TaskId;
-use crate::domain::TreeId;
-use crate::domain::decompose;
-use crate::services::OpenWorkspace;
-use crate::services::VerifyRequest;
-use crate::services::Workspace;
+use super::task::{Prepared, TaskRun, TaskRunError};
+use crate::domain::{
+    CheckReport, CheckScope, CheckSpec, CheckStatus, EventKind, Expects, FileGlobs, JournalEntry, RunId, RunKind,
+    TaskId, TreeId, decompose,
+};
+use crate::services::{OpenWorkspace, VerifyRequest, Workspace};
 use std::sync::PoisonError;
 
 impl TaskRun {

@@ -2,13 +2,8 @@
 //!
 //! A task is ready when it is open, every task that blocks it is closed, and so are its children.
 
-use crate::domain::Status;
-use crate::domain::Stop;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::VecDeque;
+use crate::domain::{Status, Stop, Task, TaskId};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The tasks of a run, and what each waits for.
 #[derive(Debug, Default)]

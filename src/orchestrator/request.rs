@@ -1,23 +1,10 @@
 //! What an agent is told and given: prompt, conversation, place; and which reflections stand in the prompt.
 
-use super::attempt::Attempt;
-use super::attempt::Course;
-use super::task::Prepared;
-use super::task::TaskRun;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::EventKind;
-use crate::domain::Expects;
-use crate::domain::Reflection;
-use crate::prompt::AttemptPrompt;
-use crate::prompt::KnownRed;
-use crate::prompt::LastFailure;
-use crate::prompt::go_on;
-use crate::services::AgentRequest;
-use crate::services::AgentWatch;
-use crate::services::Mode;
-use crate::services::PromptSection;
+use super::attempt::{Attempt, Course};
+use super::task::{Prepared, TaskRun};
+use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Reflection};
+use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
+use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -4,17 +4,9 @@
 //! confirmed.
 
 use super::judge::OnlyIf;
-use crate::domain::Allow;
-use crate::domain::Change;
-use crate::domain::CheckCommand;
-use crate::domain::CheckReport;
-use crate::domain::belongs_to_tests;
-use crate::toolchain::Counts;
-use crate::toolchain::TestSummary;
-use crate::toolchain::configures_tests;
-use crate::toolchain::summaries;
-use std::path::Component;
-use std::path::Path;
+use crate::domain::{Allow, Change, CheckCommand, CheckReport, belongs_to_tests};
+use crate::toolchain::{Counts, TestSummary, configures_tests, summaries};
+use std::path::{Component, Path};
 
 /// Why a check does not confirm although it passed, if so: a summary is gone, counts failures, or counts fewer tests. With
 /// `rearranged`, other runners may have taken the place of those at the base.
@@ -332,12 +324,7 @@ fn told(said: &TestSummary) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CheckCommand;
-    use crate::domain::CheckScope;
-    use crate::domain::CheckSpec;
-    use crate::domain::CheckStatus;
-    use crate::domain::Output;
-    use crate::domain::Signature;
+    use crate::domain::{CheckCommand, CheckScope, CheckSpec, CheckStatus, Output, Signature};
 
     fn report(exit: i32, output: &str) -> CheckReport {
         CheckReport {

@@ -9,33 +9,12 @@ use super::judge::Judgement;
 use super::machine::Input;
 use super::queue::Queue;
 use super::telling::NewestAttempts;
-use crate::domain::Again;
-use crate::domain::AttemptCount;
-use crate::domain::ChangeSize;
-use crate::domain::Ending;
-use crate::domain::JournalEntry;
-use crate::domain::MergeOutcome;
-use crate::domain::Proof;
-use crate::domain::ProofHunks;
-use crate::domain::ProofRuns;
-use crate::domain::Risk;
-use crate::domain::RunId;
-use crate::domain::RunPlan;
-use crate::domain::SessionId;
-use crate::domain::Status;
-use crate::domain::SubtaskId;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::TaskMark;
-use crate::domain::TaskReport;
-use crate::domain::Timestamp;
-use crate::domain::TreeId;
-use crate::domain::TurnsUsage;
-use crate::domain::Usage;
-use crate::domain::Verdict;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use crate::domain::{
+    Again, AttemptCount, ChangeSize, Ending, JournalEntry, MergeOutcome, Proof, ProofHunks, ProofRuns, Risk, RunId,
+    RunPlan, SessionId, Status, SubtaskId, Task, TaskId, TaskList, TaskMark, TaskReport, Timestamp, TreeId, TurnsUsage,
+    Usage, Verdict,
+};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A run, as far as its journal tells.

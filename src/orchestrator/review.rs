@@ -1,11 +1,8 @@
 //! What of a change somebody should see, whatever it proves. Pure; it only tells.
 
 use super::results::runs;
-use crate::domain::Change;
-use crate::domain::ChangeSize;
-use crate::domain::belongs_to_tests;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
+use crate::domain::{Change, ChangeSize, belongs_to_tests};
+use crate::prompt::{one_line, shorten};
 use crate::services::Diff;
 use crate::toolchain;
 use std::collections::BTreeSet;

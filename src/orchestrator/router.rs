@@ -1,14 +1,9 @@
 //! Which agents a task is given to.
 
-use super::size::Sized;
-use super::size::of_label;
-use super::size::size;
-use super::size::text;
+use super::size::{Sized, of_label, size, text};
 use super::track_record::TrackRecord;
 use crate::domain::Task;
-use crate::domain::policy::Agents;
-use crate::domain::policy::RouteHistory;
-use crate::domain::policy::WorkCategory;
+use crate::domain::policy::{Agents, RouteHistory, WorkCategory};
 
 /// Which agents a task is given to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,8 +300,7 @@ fn singular(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::domain::TaskSize;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
     use std::collections::BTreeMap;
 
     fn task(fields: &Value) -> Task {
@@ -319,10 +313,7 @@ mod tests {
 
     #[test]
     fn the_kind_of_work_is_in_the_tasks_own_words_labels_and_files() {
-        use WorkCategory::Architecture;
-        use WorkCategory::Backend;
-        use WorkCategory::Default;
-        use WorkCategory::Frontend;
+        use WorkCategory::{Architecture, Backend, Default, Frontend};
         let cases = [
             (json!({"title": "Fix the props of the list"}), Default),
             (json!({"title": "Add a test"}), Default),

@@ -1,10 +1,8 @@
 //! How large a task is, from what is known before work on it begins.
 
 use super::router::files_and_words;
-use crate::domain::Task;
-use crate::domain::TaskSize;
-use crate::domain::decompose;
 use crate::domain::policy::Decompose;
+use crate::domain::{Task, TaskSize, decompose};
 
 /// What makes a task medium and large, at least: parts or items of its list, words, and files that it names. Chosen so
 /// that a bug report with one place in it is small, and what would be several pull requests is large.
@@ -82,8 +80,7 @@ fn of_count(count: usize, [medium, large]: [usize; 2]) -> TaskSize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn check(fields: &Value, expected: TaskSize, because: &str) {
         let mut task = json!({"id": "t", "title": "T"});
@@ -96,9 +93,7 @@ mod tests {
 
     #[test]
     fn parts_words_and_files_speak_for_a_size_and_the_largest_counts() {
-        use TaskSize::Large;
-        use TaskSize::Medium;
-        use TaskSize::Small;
+        use TaskSize::{Large, Medium, Small};
         check(&json!({}), Small, "1 part, 1 word, 0 files");
         check(&json!({"title": "Fix the year in src/date.rs"}), Small, "1 part, 5 words, 1 file");
         let list = |n: usize| "- [ ] one\n".repeat(n);

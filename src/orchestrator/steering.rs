@@ -5,25 +5,13 @@
 
 use super::machine::Input;
 use super::results::names;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use crate::domain::CheckCommand;
-use crate::domain::EventKind;
-use crate::domain::JournalEntry;
-use crate::domain::MergeOutcome;
-use crate::domain::Needs;
-use crate::domain::Proof;
-use crate::domain::TaskId;
-use crate::domain::policy;
+use super::task::{TaskRun, TaskRunError};
+use crate::domain::{CheckCommand, EventKind, JournalEntry, MergeOutcome, Needs, Proof, TaskId, policy};
 use crate::prompt::as_compared;
-use globset::GlobBuilder;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::LazyLock;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, PoisonError};
 
 /// `config/steering.toml`.
 #[derive(Debug, Default, Deserialize)]

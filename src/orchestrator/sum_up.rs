@@ -1,15 +1,7 @@
 //! What a run comes to.
 
-use super::drive::Ended;
-use super::drive::RunContext;
-use crate::domain::Proof;
-use crate::domain::RunReport;
-use crate::domain::RunTotals;
-use crate::domain::Task;
-use crate::domain::TaskReport;
-use crate::domain::Usage;
-use crate::domain::Verdict;
-use crate::domain::integration_branch;
+use super::drive::{Ended, RunContext};
+use crate::domain::{Proof, RunReport, RunTotals, Task, TaskReport, Usage, Verdict, integration_branch};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -1,71 +1,27 @@
 //! One task in one run: performs the machine's effects.
 
-use super::attempt::AgentStop;
-use super::attempt::Attempt;
-use super::attempt::Judged;
-use super::attempt::ResumePoint;
+use super::attempt::{AgentStop, Attempt, Judged, ResumePoint};
 use super::budget::Of;
-use super::drive::Ended;
-use super::drive::RunContext;
+use super::drive::{Ended, RunContext};
 use super::failure::PastFailure;
 use super::healer::Doing;
-use super::healing::Mended;
-use super::healing::Place;
+use super::healing::{Mended, Place};
 use super::landing::Landed;
-use super::machine;
-use super::machine::Effect;
-use super::machine::End;
-use super::machine::Input;
-use super::machine::Landing;
-use super::machine::Patience;
-use super::machine::Plan;
-use super::machine::State;
+use super::machine::{Effect, End, Input, Landing, Patience, Plan, State};
 use super::proof::Seen;
-use super::resume;
-use super::resume::LastJudged;
-use super::resume::PastTask;
-use super::resume::Tally;
-use super::router;
-use super::sum_up::empty_report;
-use super::sum_up::millis;
+use super::resume::{LastJudged, PastTask, Tally};
+use super::sum_up::{empty_report, millis};
 use super::waiting::jitter;
-use crate::domain::Again;
-use crate::domain::AttemptCount;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::Ending;
-use crate::domain::EventKind;
-use crate::domain::FileGlobs;
-use crate::domain::JournalEntry;
-use crate::domain::Needs;
-use crate::domain::Proof;
-use crate::domain::RunId;
-use crate::domain::RunKind;
-use crate::domain::SessionId;
-use crate::domain::Spell;
-use crate::domain::Status;
-use crate::domain::Stop;
-use crate::domain::Subtask;
-use crate::domain::Task;
-use crate::domain::TaskMark;
-use crate::domain::TaskReport;
-use crate::domain::TreeId;
-use crate::domain::Usage;
-use crate::domain::Verdict;
-use crate::domain::checked_otherwise;
-use crate::domain::later;
-use crate::prompt::PartOrigin;
-use crate::prompt::one_line;
-use crate::services::CommitRequest;
-use crate::services::JournalError;
-use crate::services::TasksError;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
-use crate::services::lines_of_work;
+use super::{machine, resume, router};
+use crate::domain::{
+    Again, AttemptCount, CheckReport, CheckScope, CheckSpec, Ending, EventKind, FileGlobs, JournalEntry, Needs, Proof,
+    RunId, RunKind, SessionId, Spell, Status, Stop, Subtask, Task, TaskMark, TaskReport, TreeId, Usage, Verdict,
+    checked_otherwise, later,
+};
+use crate::prompt::{PartOrigin, one_line};
+use crate::services::{CommitRequest, JournalError, TasksError, Workspace, WorkspaceError, lines_of_work};
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// A task with an open workspace and a known baseline.

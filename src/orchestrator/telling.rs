@@ -1,20 +1,10 @@
 //! What a run tells: its journal first, and then whoever watches. Nobody hears of an entry that is not durable.
 
-use super::drive::RunContext;
-use super::drive::Services;
-use crate::domain::About;
-use crate::domain::Event;
-use crate::domain::EventKind;
-use crate::domain::JournalEntry;
-use crate::domain::NamedAttempt;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
+use super::drive::{RunContext, Services};
+use crate::domain::{About, Event, EventKind, JournalEntry, NamedAttempt, RunId, SessionId, SubtaskId, TaskId};
 use crate::services::JournalError;
 use std::collections::BTreeMap;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{MutexGuard, PoisonError};
 
 impl Services {
     pub(super) fn publish(&self, about: About, kind: EventKind) {
@@ -99,8 +89,7 @@ impl Newest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn entries_are_about_the_newest_attempt_unless_they_name_another_one() {

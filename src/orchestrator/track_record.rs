@@ -5,20 +5,10 @@
 use super::drive::Services;
 use super::resume::failure_key;
 use super::router::kind;
-use crate::domain::About;
-use crate::domain::EventKind;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::Verdict;
-use crate::domain::policy::Agents;
-use crate::domain::policy::RouteHistory;
-use crate::services::Journal;
-use crate::services::JournalError;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use crate::domain::policy::{Agents, RouteHistory};
+use crate::domain::{About, EventKind, JournalEntry, RunId, SessionId, Task, TaskId, Verdict};
+use crate::services::{Journal, JournalError};
+use std::collections::{BTreeMap, HashMap};
 
 /// The journals of so many runs are read: what was longer ago was another version of the agent and of the project.
 const RUNS: usize = 20;

@@ -1,79 +1,27 @@
 //! One turn: an agent run that is watched, its recorded change, its checks, its verdict.
 
-use super::attempt::AgentRun;
-use super::attempt::Course;
-use super::attempt::Judged;
-use super::attempt::Stopped;
-use super::attempt::first_line;
-use super::attempt::in_short;
-use super::budget::Of;
-use super::budget::UsedUp;
-use super::checking::changed_outside;
-use super::checking::rewrote;
-use super::checking::rewrote_data;
+use super::attempt::{AgentRun, Course, Judged, Stopped, first_line, in_short};
+use super::budget::{Of, UsedUp};
+use super::checking::{changed_outside, rewrote, rewrote_data};
 use super::failure::OldFailures;
-use super::judge;
-use super::judge::Evidence;
-use super::judge::Judgement;
-use super::judge::NOTHING;
-use super::nudge::Nudge;
-use super::nudge::Nudger;
+use super::judge::{Evidence, Judgement, NOTHING};
+use super::nudge::{Nudge, Nudger};
 use super::proof::Proven;
-use super::results;
-use super::review;
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use super::turns;
+use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
-use crate::domain::AgentReport;
-use crate::domain::Change;
-use crate::domain::CheckReport;
-use crate::domain::CheckSpec;
-use crate::domain::CompletionVerdict;
-use crate::domain::Ending;
-use crate::domain::EventKind;
-use crate::domain::Expects;
-use crate::domain::FailureType;
-use crate::domain::FileGlobs;
-use crate::domain::Flaky;
-use crate::domain::FlakyHow;
-use crate::domain::GateOutcome;
-use crate::domain::JournalEntry;
-use crate::domain::Risk;
-use crate::domain::Role;
-use crate::domain::SessionVerdict;
-use crate::domain::Severity;
-use crate::domain::Standing;
-use crate::domain::TranscriptItem;
-use crate::domain::TurnRecord;
-use crate::domain::Usage;
-use crate::domain::Verdict;
-use crate::domain::policy;
-use crate::prompt::Feedback;
-use crate::prompt::OUTPUT_BYTES;
-use crate::prompt::PartOrigin;
-use crate::prompt::excerpt;
-use crate::prompt::fence;
-use crate::prompt::known_failures;
-use crate::prompt::nudge;
-use crate::prompt::one_line;
-use crate::prompt::plain;
-use crate::prompt::with_finding;
-use crate::services::AgentRequest;
-use crate::services::AgentWatch;
-use crate::services::AttemptEnd;
-use crate::services::CapturedAttempt;
-use crate::services::Diff;
-use crate::services::Earlier;
-use crate::services::Observed;
-use crate::services::OutsideChanges;
-use crate::services::OwnWork;
-use crate::services::SubagentError;
-use crate::services::TurnEvidence;
-use crate::services::VerdictsError;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
+use super::{judge, results, review, turns};
+use crate::domain::{
+    AgentReport, Change, CheckReport, CheckSpec, CompletionVerdict, Ending, EventKind, Expects, FailureType, FileGlobs,
+    Flaky, FlakyHow, GateOutcome, JournalEntry, Risk, Role, SessionVerdict, Severity, Standing, TranscriptItem,
+    TurnRecord, Usage, Verdict, policy,
+};
+use crate::prompt::{
+    Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, plain, with_finding,
+};
+use crate::services::{
+    AgentRequest, AgentWatch, AttemptEnd, CapturedAttempt, Diff, Earlier, Observed, OutsideChanges, OwnWork,
+    SubagentError, TurnEvidence, VerdictsError, Workspace, WorkspaceError,
+};
 use crate::toolchain;
 use std::path::Path;
 

@@ -1,17 +1,7 @@
 //! What follows from a judged turn: feedback in the same conversation, a person, or the attempt's end. Pure.
 
-use super::judge::Judgement;
-use super::judge::OnlyIf;
-use super::judge::RUN_ALL;
-use crate::domain::CompletionVerdict;
-use crate::domain::Ending;
-use crate::domain::Expects;
-use crate::domain::FailureType;
-use crate::domain::GateOutcome;
-use crate::domain::Proof;
-use crate::domain::Standing;
-use crate::domain::Task;
-use crate::domain::Verdict;
+use super::judge::{Judgement, OnlyIf, RUN_ALL};
+use crate::domain::{CompletionVerdict, Ending, Expects, FailureType, GateOutcome, Proof, Standing, Task, Verdict};
 
 /// What is known when a turn was judged.
 #[derive(Debug, Clone, Copy)]
@@ -201,13 +191,8 @@ mod tests {
 
     #[test]
     fn facts_decide_and_opinions_never_confirm() {
-        use Standing::Proven;
-        use Standing::Refuted;
-        use Standing::Unproven;
-        use Verdict::Confirmed;
-        use Verdict::Failed;
-        use Verdict::FalseDone;
-        use Verdict::Unverifiable;
+        use Standing::{Proven, Refuted, Unproven};
+        use Verdict::{Confirmed, Failed, FalseDone, Unverifiable};
         let judged = |status| CompletionVerdict { complete: true, ..CompletionVerdict::bare(status) };
         let cases = [
             (Confirmed, CompletionVerdict::bare(Proven), Ending::Finished, Confirmed),
@@ -253,9 +238,7 @@ mod tests {
 
     #[test]
     fn a_turn_follows_where_the_agent_has_something_to_do_and_can_go_on() {
-        use Standing::Proven;
-        use Standing::Refuted;
-        use Standing::Unproven;
+        use Standing::{Proven, Refuted, Unproven};
         let pushed = CompletionVerdict { missing: vec!["run the tests".to_owned()], ..person(Unproven) };
         let check = |verdict, completion: &CompletionVerdict, ending: Ending, turn, expected| {
             let judgement = weigh(judgement(verdict), completion, &ending);

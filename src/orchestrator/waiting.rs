@@ -2,13 +2,9 @@
 
 use super::limits::Pass;
 use super::machine::Input;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::Timestamp;
-use crate::domain::later;
+use super::task::{TaskRun, TaskRunError};
 use crate::domain::policy::LimitWait;
+use crate::domain::{JournalEntry, RunId, Timestamp, later};
 use crate::services::Clock;
 use std::time::Duration;
 
@@ -79,8 +75,7 @@ pub(super) fn jitter(run: &RunId) -> Duration {
 mod tests {
     use super::*;
     use crate::services::MockClock;
-    use std::sync::Arc;
-    use std::sync::Mutex;
+    use std::sync::{Arc, Mutex};
 
     /// A clock that starts at 0 and jumps by so many seconds after each sleep, beside the sleep itself.
     async fn slept(until: i64, jumps: &'static [i64]) -> Vec<u64> {

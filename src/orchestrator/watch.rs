@@ -2,23 +2,10 @@
 //! whoever watches the run.
 
 use super::budget::Spent;
-use crate::domain::About;
-use crate::domain::Event;
-use crate::domain::EventKind;
-use crate::domain::Role;
-use crate::domain::Timestamp;
-use crate::domain::Trace;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
-use crate::services::AgentWatch;
-use crate::services::Clock;
-use crate::services::EventSink;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use crate::domain::{About, Event, EventKind, Role, Timestamp, Trace, TranscriptItem, Usage};
+use crate::services::{AgentWatch, Clock, EventSink};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;

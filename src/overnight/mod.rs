@@ -11,8 +11,5 @@
 mod night;
 mod window;
 
-pub use night::Night;
-pub use night::Unfinished;
-pub use window::Until;
-pub use window::Window;
-pub use window::WindowError;
+pub use night::{Night, Unfinished};
+pub use window::{Until, Window, WindowError};

@@ -1,13 +1,9 @@
 //! Which run goes on.
 
-use crate::domain::RunId;
-use crate::domain::RunKind;
+use crate::domain::{RunId, RunKind};
 use crate::orchestrator::resume;
-use crate::orchestrator::resume::PastRun;
-use crate::orchestrator::resume::RunStanding;
-use crate::services::Clock;
-use crate::services::Journal;
-use crate::services::JournalError;
+use crate::orchestrator::resume::{PastRun, RunStanding};
+use crate::services::{Clock, Journal, JournalError};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

@@ -1,15 +1,8 @@
 //! A failed attempt to begin a test with.
 
-use crate::domain::CheckCommand;
-use crate::domain::Ending;
-use crate::domain::FailedCheck;
-use crate::domain::FailureContext;
-use crate::domain::FailureType;
-use crate::domain::Output;
-use crate::domain::SessionId;
-use crate::domain::Signature;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
+use crate::domain::{
+    CheckCommand, Ending, FailedCheck, FailureContext, FailureType, Output, SessionId, Signature, SubtaskId, TaskId,
+};
 
 /// Attempt 1 on `cart`: `./verify.sh` exits with 3 and says why.
 pub(crate) fn test_failure() -> FailureContext {

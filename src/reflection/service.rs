@@ -1,27 +1,11 @@
 //! The reflection service as it runs.
 
-use crate::domain::FailureContext;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
-use crate::domain::policy;
-use crate::prompt::certainty;
-use crate::prompt::format_reflections;
-use crate::prompt::last_bytes;
-use crate::prompt::one_line;
-use crate::prompt::plain;
+use crate::domain::{FailureContext, Reflection, ReflectionId, SubtaskId, TaskId, Timestamp, policy};
+use crate::prompt::{certainty, format_reflections, last_bytes, one_line, plain};
 use crate::redaction::Redactor;
-use crate::services::Clock;
-use crate::services::Generator;
-use crate::services::PromptSection;
-use crate::services::PruneReport;
-use crate::services::RecentQuery;
-use crate::services::ReflectionError;
-use crate::services::ReflectionService;
-use crate::services::Storage;
-use crate::services::UsageMeter;
+use crate::services::{
+    Clock, Generator, PromptSection, PruneReport, RecentQuery, ReflectionError, ReflectionService, Storage, UsageMeter,
+};
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use std::sync::Arc;
@@ -123,14 +107,8 @@ fn days_before(now: Timestamp, days: u32) -> Timestamp {
 mod tests {
     use super::super::test_failure;
     use super::*;
-    use crate::domain::Category;
-    use crate::domain::Draft;
-    use crate::domain::Origin;
-    use crate::services::GeneratorError;
-    use crate::services::MockClock;
-    use crate::services::MockGenerator;
-    use crate::services::MockStorage;
-    use crate::services::StorageError;
+    use crate::domain::{Category, Draft, Origin};
+    use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, StorageError};
     use mockall::predicate::eq;
     use std::time::Duration;
 

@@ -1,21 +1,9 @@
 //! Events as text.
 
-use crate::domain::About;
-use crate::domain::CheckStatus;
-use crate::domain::Ending;
-use crate::domain::Event;
-use crate::domain::EventKind;
-use crate::domain::HealOutcome;
-use crate::domain::JournalEntry;
-use crate::domain::MergeOutcome;
-use crate::domain::Origin;
-use crate::domain::Spell;
-use crate::domain::SubtaskId;
-use crate::domain::Symptom;
-use crate::domain::TaskId;
-use crate::domain::TaskReport;
-use crate::domain::TurnReason;
-use crate::domain::gates_in_words;
+use crate::domain::{
+    About, CheckStatus, Ending, Event, EventKind, HealOutcome, JournalEntry, MergeOutcome, Origin, Spell, SubtaskId,
+    Symptom, TaskId, TaskReport, TurnReason, gates_in_words,
+};
 
 /// The event as one line for people; none for what only a live display shows.
 #[must_use]
@@ -201,10 +189,8 @@ fn origin_word(origin: &Origin) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RunId;
-    use crate::domain::Timestamp;
-    use serde_json::Value;
-    use serde_json::json;
+    use crate::domain::{RunId, Timestamp};
+    use serde_json::{Value, json};
 
     fn said(kind: Value) -> Option<String> {
         let about = About::run(&RunId::new("r").unwrap());

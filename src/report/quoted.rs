@@ -1,7 +1,6 @@
 //! Words from outside inside a message.
 
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use crate::prompt::{plain, shorten};
 
 /// A text from outside as a message may quote it: without control characters, at most so many bytes.
 ///

@@ -1,8 +1,6 @@
 //! The risk of a change, for people.
 
-use crate::domain::Risk;
-use crate::domain::RiskThreshold;
-use crate::domain::Surface;
+use crate::domain::{Risk, RiskThreshold, Surface};
 use std::fmt::Write as _;
 
 /// So many files are listed.

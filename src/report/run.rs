@@ -1,19 +1,8 @@
 //! What a run did, in one screen.
 
 use super::events::plural;
-use super::night::Night;
-use super::night::by_part;
-use super::night::duration;
-use crate::domain::CostSource;
-use crate::domain::Ending;
-use crate::domain::Needs;
-use crate::domain::Proof;
-use crate::domain::RunKind;
-use crate::domain::RunReport;
-use crate::domain::RunStop;
-use crate::domain::Status;
-use crate::domain::TaskReport;
-use crate::domain::Verdict;
+use super::night::{Night, by_part, duration};
+use crate::domain::{CostSource, Ending, Needs, Proof, RunKind, RunReport, RunStop, Status, TaskReport, Verdict};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -1,17 +1,8 @@
 //! A transcript as text for people.
 
 use super::events::plural;
-use crate::domain::CostSource;
-use crate::domain::Role;
-use crate::domain::Timestamp;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptHead;
-use crate::domain::TranscriptItem;
-use crate::domain::TranscriptRecord;
-use crate::domain::Usage;
-use crate::prompt::one_line;
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use crate::domain::{CostSource, Role, Timestamp, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord, Usage};
+use crate::prompt::{one_line, plain, shorten};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,13 +1,8 @@
 //! Verdicts of `reflexion judge`, for people.
 
-use crate::domain::CompactionAction;
-use crate::domain::CompactionVerdict;
-use crate::domain::CompletionVerdict;
-use crate::domain::GateOutcome;
-use crate::domain::Severity;
-use crate::domain::Standing;
-use crate::domain::StuckReason;
-use crate::domain::StuckVerdict;
+use crate::domain::{
+    CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, Severity, Standing, StuckReason, StuckVerdict,
+};
 use std::fmt::Write as _;
 
 /// A completion verdict: what is known, every gate, what is missing, what to do.

@@ -4,27 +4,14 @@ use super::policies::guarded_agent;
 use super::redacted::RedactedAgent;
 use crate::domain::policy;
 use crate::domain::policy::AgentKind;
-use crate::services::Clock;
-use crate::services::Command;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::Models;
-use crate::services::Sandboxed;
-use crate::services::Settings;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::Subagents;
-use crate::services::Watch;
-use crate::subagents::AcpAgent;
-use crate::subagents::AcpAgentParams;
-use crate::subagents::CliAgent;
-use crate::subagents::CliAgentParams;
-use crate::subagents::CommandAgent;
-use crate::subagents::CommandAgentParams;
-use crate::subagents::CompletionAgent;
-use crate::subagents::CompletionAgentParams;
-use crate::subagents::Repair;
+use crate::services::{
+    Clock, Command, CommandError, CommandOutput, CommandRunner, Models, Sandboxed, Settings, Subagent, SubagentError,
+    Subagents, Watch,
+};
+use crate::subagents::{
+    AcpAgent, AcpAgentParams, CliAgent, CliAgentParams, CommandAgent, CommandAgentParams, CompletionAgent,
+    CompletionAgentParams, Repair,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,21 +1,10 @@
 //! What the experiments are about, read from where it is.
 
-use crate::analysis::Labelled;
-use crate::analysis::Line;
-use crate::analysis::read_labelled;
-use crate::domain::LineProblem;
-use crate::domain::Past;
-use crate::domain::Reflection;
-use crate::domain::policy;
+use crate::analysis::{Labelled, Line, read_labelled};
+use crate::domain::{LineProblem, Past, Reflection, policy};
 use crate::host::GitHistory;
-use crate::services::History;
-use crate::services::RecentQuery;
-use crate::services::Storage;
-use crate::services::StorageError;
-use crate::storage::JsonlStorage;
-use crate::storage::Seals;
-use crate::storage::for_each_line;
-use crate::storage::read_past;
+use crate::services::{History, RecentQuery, Storage, StorageError};
+use crate::storage::{JsonlStorage, Seals, for_each_line, read_past};
 use std::io;
 use std::io::Read;
 use std::sync::Arc;

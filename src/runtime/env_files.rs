@@ -3,11 +3,9 @@
 use crate::domain::policy;
 use crate::files::open_named;
 use crate::redaction::Redactor;
-use globset::GlobBuilder;
-use globset::GlobMatcher;
+use globset::{GlobBuilder, GlobMatcher};
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// So many files and directories are looked at, the nearest first.
 const MOST_ENTRIES: usize = 20_000;

@@ -1,38 +1,19 @@
 //! Evaluation on the live layers: the very ports of a run, for each time that the suites run.
 
-use super::judge::TranscriptFormat;
-use super::judge::read_transcript;
+use super::judge::{TranscriptFormat, read_transcript};
 use super::live::live;
-use crate::domain::CompletionVerdict;
-use crate::domain::policy;
+use crate::domain::{CompletionVerdict, policy};
 use crate::evaluation;
-use crate::evaluation::Bench;
-use crate::evaluation::Conversation;
-use crate::evaluation::EvalResult;
-use crate::evaluation::Grade;
-use crate::evaluation::LaidOut;
-use crate::evaluation::RunParams;
-use crate::evaluation::Stage;
-use crate::evaluation::Suite;
-use crate::evaluation::Threshold;
+use crate::evaluation::{Bench, Conversation, EvalResult, Grade, LaidOut, RunParams, Stage, Suite, Threshold};
 use crate::files::Place;
-use crate::layer::App;
-use crate::layer::BoxError;
-use crate::layer::Svc;
-use crate::services::Clock;
-use crate::services::CompletionVerifier;
-use crate::services::Judge;
-use crate::services::JudgeRole;
-use crate::services::OpenQuestion;
-use crate::services::ProgressJudge;
-use crate::services::Settings;
-use crate::services::TurnEvidence;
-use crate::services::UsageMeter;
+use crate::layer::{App, BoxError, Svc};
+use crate::services::{
+    Clock, CompletionVerifier, Judge, JudgeRole, OpenQuestion, ProgressJudge, Settings, TurnEvidence, UsageMeter,
+};
 use crate::verification::judging;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::Component;
-use std::path::Path;
+use std::path::{Component, Path};
 use std::str::FromStr;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

@@ -1,22 +1,14 @@
 //! Sinks of events: the log, lines of JSON, and several at once.
 
-use crate::domain::About;
-use crate::domain::Event;
-use crate::domain::EventKind;
-use crate::domain::JournalEntry;
+use crate::domain::{About, Event, EventKind, JournalEntry};
 use crate::redaction::Redactor;
 use crate::report::line;
 use crate::services::EventSink;
 use std::io;
 use std::io::Write;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
-use std::sync::mpsc::Receiver;
-use std::sync::mpsc::Sender;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// Writes every event to the log: warnings as warnings, the rest as information.
@@ -163,8 +155,7 @@ impl<W: Write> Writer<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RunId;
-    use crate::domain::Timestamp;
+    use crate::domain::{RunId, Timestamp};
 
     /// Takes nothing before it is let go, and keeps what it takes.
     struct Slow(Receiver<()>, Arc<Mutex<Vec<u8>>>);

@@ -1,13 +1,9 @@
 //! The files that people change through the program.
 
 use crate::domain::policy;
-use crate::services::Clock;
-use crate::services::Settings;
-pub use crate::storage::FileTasks as TaskFile;
-pub use crate::storage::Imported;
+use crate::services::{Clock, Settings};
 use crate::storage::Seals;
-pub use crate::storage::check_state;
-pub use crate::storage::read_import;
+pub use crate::storage::{FileTasks as TaskFile, Imported, check_state, read_import};
 use std::io;
 use std::sync::Arc;
 

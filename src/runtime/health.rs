@@ -1,38 +1,18 @@
 //! What `reflexion doctor` says of agents: found, of which version, logged in, without spending a token.
 
 use super::programs::find_program;
-use crate::domain::CheckCommand;
-use crate::domain::FileGlobs;
-use crate::domain::policy::Agent;
-use crate::domain::policy::AgentKind;
-use crate::domain::policy::Generator;
-use crate::domain::policy::Model;
-use crate::domain::policy::Permissions;
-use crate::domain::policy::Project;
-use crate::domain::policy::Sandbox;
-use crate::host::HostWorkTree;
-use crate::host::hidden_in_sandbox;
-use crate::host::try_base;
-use crate::host::try_sandbox;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandError;
-use crate::services::CommandRunner;
-use crate::services::Models;
-use crate::services::Settings;
-use crate::services::WorkTree;
-use crate::subagents::AGENTS;
-use crate::subagents::Description;
-use crate::subagents::describe;
+use crate::domain::policy::{Agent, AgentKind, Generator, Model, Permissions, Project, Sandbox};
+use crate::domain::{CheckCommand, FileGlobs};
+use crate::host::{HostWorkTree, hidden_in_sandbox, try_base, try_sandbox};
+use crate::services::{Command, CommandEnd, CommandError, CommandRunner, Models, Settings, WorkTree};
+use crate::subagents::{AGENTS, Description, describe};
 use crate::toolchain;
 use crate::verification::commands::runs;
 use futures_util::future::join_all;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::TcpStream;
-use std::net::ToSocketAddrs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::net::{TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use walkdir::WalkDir;
 

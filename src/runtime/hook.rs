@@ -1,42 +1,21 @@
 //! Hooks of agents' sessions, on the real machine. No settings are read and no service is built: they run at every stop
 //! of every agent.
 
-use super::judge::TranscriptTurn;
-use super::judge::judge_transcript;
-use super::judge::read_transcript;
+use super::judge::{TranscriptTurn, judge_transcript, read_transcript};
 use super::settings::without_strangers;
-use crate::config;
-use crate::config::ConfigError;
-use crate::config::Effective;
-use crate::config::Inputs;
-use crate::domain::RiskThreshold;
-use crate::domain::SETTINGS_FILES;
-use crate::domain::Standing;
-use crate::domain::policy;
+use crate::config::{ConfigError, Effective, Inputs};
+use crate::domain::{RiskThreshold, SETTINGS_FILES, Standing, policy};
 use crate::files::open_named;
-use crate::hooks;
-use crate::hooks::Gating;
-use crate::hooks::Hook;
-use crate::hooks::HookEnvironment;
-use crate::hooks::HookMode;
-use crate::hooks::Payload;
-use crate::hooks::Rules;
-use crate::hooks::Stopped;
-use crate::host::HostWorkTree;
-use crate::host::SystemClock;
+use crate::hooks::{Gating, Hook, HookEnvironment, HookMode, Payload, Rules, Stopped};
+use crate::host::{HostWorkTree, SystemClock};
 use crate::layer::Svc;
-use crate::prompt::Feedback;
-use crate::prompt::first_bytes;
-use crate::services::Clock;
-use crate::services::CompletionVerifier;
-use crate::services::Settings;
-use crate::services::UsageMeter;
-use crate::services::WorkTree;
+use crate::prompt::{Feedback, first_bytes};
+use crate::services::{Clock, CompletionVerifier, Settings, UsageMeter, WorkTree};
 use crate::subagents::reading::Reading;
+use crate::{config, hooks};
 use std::io;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

@@ -1,19 +1,12 @@
 //! Judging what is in a file: transcripts and questions from elsewhere.
 
-pub use crate::subagents::reading::FORMATS as TRANSCRIPT_FORMATS;
-pub use crate::subagents::reading::Format as TranscriptFormat;
-pub use crate::subagents::reading::ReadError as TranscriptReadError;
-pub use crate::subagents::reading::Reading as TranscriptReading;
-pub use crate::subagents::reading::read as read_transcript;
+pub use crate::subagents::reading::{
+    FORMATS as TRANSCRIPT_FORMATS, Format as TranscriptFormat, ReadError as TranscriptReadError,
+    Reading as TranscriptReading, read as read_transcript,
+};
 
-use crate::domain::CompletionVerdict;
-use crate::domain::GateOutcome;
-use crate::domain::GateReport;
-use crate::domain::SessionId;
-use crate::domain::Trace;
-use crate::services::CompletionVerifier;
-use crate::services::TurnEvidence;
-use crate::services::UsageMeter;
+use crate::domain::{CompletionVerdict, GateOutcome, GateReport, SessionId, Trace};
+use crate::services::{CompletionVerifier, TurnEvidence, UsageMeter};
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 

@@ -1,23 +1,10 @@
 //! Whoever is asked where the facts leave it open, built from the settings.
 
 use crate::domain::policy;
-use crate::services::AnsweringAgent;
-use crate::services::Clock;
-use crate::services::CommandRunner;
-use crate::services::Judge;
-use crate::services::Models;
-use crate::services::Settings;
-use crate::services::SubagentError;
-use crate::services::Subagents;
-use crate::verification::judging::AgentJudge;
-use crate::verification::judging::Cached;
-use crate::verification::judging::CommandJudge;
-use crate::verification::judging::Deadline;
-use crate::verification::judging::FastModel;
-use crate::verification::judging::FastModelParams;
-use crate::verification::judging::Instructed;
-use crate::verification::judging::ModelJudge;
-use crate::verification::judging::NoJudge;
+use crate::services::{AnsweringAgent, Clock, CommandRunner, Judge, Models, Settings, SubagentError, Subagents};
+use crate::verification::judging::{
+    AgentJudge, Cached, CommandJudge, Deadline, FastModel, FastModelParams, Instructed, ModelJudge, NoJudge,
+};
 use std::sync::Arc;
 use std::time::Duration;
 

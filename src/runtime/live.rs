@@ -1,73 +1,31 @@
 //! The live layers, in the order in which a reader meets them.
 
-use super::agents::AgentSet;
-use super::agents::Parts;
+use super::agents::{AgentSet, Parts};
 use super::events::TracedEvents;
 use super::files::task_file;
-use super::judges;
 use super::judges::JudgeParts;
 use super::models::ModelSet;
-use super::notify;
 use super::policies::GuardedModels;
 use super::redacted::RedactedRunner;
 use super::settings::settings_of_current_dir;
-use super::shared;
-use crate::decomposition;
+use super::{judges, notify, shared};
 use crate::decomposition::AskedDecomposer;
 use crate::domain::policy;
 use crate::hooks::AttemptCaptures;
-use crate::host::HostKeepAwake;
-use crate::host::HostRemote;
-use crate::host::HostRunner;
-use crate::host::HostWorkspaces;
-use crate::host::HostWorkspacesParams;
-use crate::host::ProjectLock;
-use crate::host::SystemClock;
-use crate::layer::Layers;
-use crate::layer::Svc;
-use crate::layers;
-use crate::reflection::AgentGenerator;
-use crate::reflection::CommandGenerator;
-use crate::reflection::Heuristic;
-use crate::reflection::LlmGenerator;
-use crate::reflection::Signatures;
-use crate::services::Captures;
-use crate::services::Clock;
-use crate::services::CommandRunner;
-use crate::services::CompletionVerifier;
-use crate::services::Decomposer;
-use crate::services::EventSink;
-use crate::services::FailureReader;
-use crate::services::Generator;
-use crate::services::Journal;
-use crate::services::Judge;
-use crate::services::KeepAwake;
-use crate::services::Models;
-use crate::services::Notifiers;
-use crate::services::Orchestrator;
-use crate::services::ProgressJudge;
-use crate::services::ReflectionService;
-use crate::services::Remote;
-use crate::services::RunLock;
-use crate::services::Settings;
-use crate::services::Storage;
-use crate::services::SubagentError;
-use crate::services::Subagents;
-use crate::services::Tasks;
-use crate::services::Transcripts;
-use crate::services::Verdicts;
-use crate::services::Verifier;
-use crate::services::Workspaces;
-use crate::storage::JsonlStorage;
-use crate::storage::RunJournal;
-use crate::storage::Seals;
-use crate::storage::TranscriptFiles;
-use crate::storage::VerdictFiles;
-use crate::verification::Checks;
-use crate::verification::Completion;
-use crate::verification::CompletionParams;
-use crate::verification::Progress;
+use crate::host::{
+    HostKeepAwake, HostRemote, HostRunner, HostWorkspaces, HostWorkspacesParams, ProjectLock, SystemClock,
+};
+use crate::layer::{Layers, Svc};
+use crate::reflection::{AgentGenerator, CommandGenerator, Heuristic, LlmGenerator, Signatures};
+use crate::services::{
+    Captures, Clock, CommandRunner, CompletionVerifier, Decomposer, EventSink, FailureReader, Generator, Journal,
+    Judge, KeepAwake, Models, Notifiers, Orchestrator, ProgressJudge, ReflectionService, Remote, RunLock, Settings,
+    Storage, SubagentError, Subagents, Tasks, Transcripts, Verdicts, Verifier, Workspaces,
+};
+use crate::storage::{JsonlStorage, RunJournal, Seals, TranscriptFiles, VerdictFiles};
 use crate::verification::judging::Authors;
+use crate::verification::{Checks, Completion, CompletionParams, Progress};
+use crate::{decomposition, layers};
 use std::convert::Infallible;
 use std::sync::Arc;
 

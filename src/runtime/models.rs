@@ -3,11 +3,7 @@
 use super::redacted::RedactedModel;
 use crate::domain::policy;
 use crate::llm;
-use crate::services::Completion;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::Models;
+use crate::services::{Completion, Model, ModelError, ModelRequest, Models};
 use crate::subagents::with_estimate;
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -44,8 +40,7 @@ impl Model for Priced {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CostSource;
-    use crate::domain::Usage;
+    use crate::domain::{CostSource, Usage};
     use crate::services::MockModel;
 
     #[tokio::test]

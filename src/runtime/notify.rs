@@ -1,17 +1,10 @@
 //! Who hears of a run that nobody watches, on this machine.
 
 use super::programs::find_program;
-use crate::domain::Notice;
-use crate::domain::NoticeKind;
+use crate::domain::{Notice, NoticeKind};
 use crate::layer::Svc;
-use crate::notify::Configured;
-use crate::notify::Surroundings;
-use crate::notify::send;
-use crate::services::Clock;
-use crate::services::CommandRunner;
-use crate::services::Notifiers;
-use crate::services::NotifyError;
-use crate::services::Settings;
+use crate::notify::{Configured, Surroundings, send};
+use crate::services::{Clock, CommandRunner, Notifiers, NotifyError, Settings};
 use futures_util::future::join_all;
 use std::sync::Arc;
 

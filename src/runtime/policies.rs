@@ -18,26 +18,15 @@ use super::rate::SharedRateLayer;
 use super::retry::PassingFaults;
 use super::tower_agent::TowerAgent;
 use super::tower_model::TowerModel;
-use crate::domain::AgentReport;
-use crate::domain::Ending;
-use crate::domain::policy;
 use crate::domain::policy::Limits;
-use crate::services::AgentService;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelService;
-use crate::services::Models;
-use crate::services::Subagent;
+use crate::domain::{AgentReport, Ending, policy};
+use crate::services::{AgentService, Model, ModelError, ModelService, Models, Subagent};
 use async_trait::async_trait;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tower::BoxError;
-use tower::ServiceBuilder;
-use tower::ServiceExt;
 use tower::limit::ConcurrencyLimitLayer;
 use tower::timeout::error::Elapsed;
+use tower::{BoxError, ServiceBuilder, ServiceExt};
 
 /// How much longer than the agent's own limit the deadline is: time enough for TERM, grace, KILL and the sweep.
 const GRACE: Duration = Duration::from_secs(30);
@@ -129,22 +118,11 @@ mod tests {
     // still and jumps to the next timer, so every time here is exact.
 
     use super::*;
-    use crate::domain::RunId;
-    use crate::domain::SessionId;
-    use crate::domain::SubtaskId;
-    use crate::domain::TaskId;
-    use crate::domain::Usage;
-    use crate::domain::policy::Provider;
-    use crate::domain::policy::Structured;
-    use crate::services::AgentRequest;
-    use crate::services::Completion;
-    use crate::services::Conversation;
-    use crate::services::MockModels;
-    use crate::services::Mode;
-    use crate::services::ModelRequest;
-    use crate::services::RetryFrom;
-    use crate::services::SubagentError;
-    use crate::services::Unwatched;
+    use crate::domain::policy::{Provider, Structured};
+    use crate::domain::{RunId, SessionId, SubtaskId, TaskId, Usage};
+    use crate::services::{
+        AgentRequest, Completion, Conversation, MockModels, Mode, ModelRequest, RetryFrom, SubagentError, Unwatched,
+    };
     use async_trait::async_trait;
     use futures_util::future::join_all;
     use std::collections::VecDeque;

@@ -1,14 +1,11 @@
 //! Where programs are, and what runs them.
 
 use super::redacted::RedactedRunner;
-use crate::host::HostChanges;
-use crate::host::HostRunner;
-use crate::services::Changes;
-use crate::services::CommandRunner;
+use crate::host::{HostChanges, HostRunner};
+use crate::services::{Changes, CommandRunner};
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Runs programs outside of any run, as `doctor` does; a run has its own, which is told the project.

@@ -2,17 +2,13 @@
 
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
-use std::task::Context;
-use std::task::Poll;
-use std::task::ready;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::sync::Mutex;
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio_util::sync::ReusableBoxFuture;
-use tower::Layer;
-use tower::Service;
 use tower::limit::RateLimit;
 use tower::limit::rate::Rate;
+use tower::{Layer, Service};
 
 /// [`tower::limit::RateLimit`] for any number of callers.
 ///

@@ -3,25 +3,12 @@
 //! These stand at the sources, so that nothing behind them - signatures, reflections, prompts, feedback - holds any;
 //! what is stored and shown is looked at again where it is written.
 
-use crate::domain::AgentReport;
-use crate::domain::Output;
-use crate::domain::TranscriptItem;
+use crate::domain::{AgentReport, Output, TranscriptItem};
 use crate::redaction::Redactor;
-use crate::services::Abilities;
-use crate::services::AgentRequest;
-use crate::services::AgentWatch;
-use crate::services::Command;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::Completion;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::Watch;
+use crate::services::{
+    Abilities, AgentRequest, AgentWatch, Command, CommandError, CommandOutput, CommandRunner, Completion, Model,
+    ModelError, ModelRequest, RetryFrom, Subagent, SubagentError, Watch,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 

@@ -1,31 +1,11 @@
 //! What the report of a run is about, read from where it is; nothing is created.
 
-use crate::domain::Life;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::RunId;
-use crate::domain::RunKind;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::Timestamp;
-use crate::domain::policy;
-use crate::host::LockHolder;
-use crate::host::SystemClock;
-use crate::host::left_running;
-use crate::host::lock_holder;
+use crate::domain::{Life, Reflection, ReflectionId, RunId, RunKind, TaskId, TaskList, Timestamp, policy};
+use crate::host::{LockHolder, SystemClock, left_running, lock_holder};
 use crate::report::night::Night;
-use crate::services::Clock;
-use crate::services::Tasks;
-use crate::storage::FileTasks;
-use crate::storage::Seals;
-use crate::storage::kept_patches;
-use crate::storage::kind_of_run;
-use crate::storage::last_sign;
-use crate::storage::read_lessons;
-use crate::storage::read_run;
-use crate::storage::recorded_runs;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use crate::services::{Clock, Tasks};
+use crate::storage::{FileTasks, Seals, kept_patches, kind_of_run, last_sign, read_lessons, read_run, recorded_runs};
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 

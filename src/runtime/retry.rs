@@ -1,14 +1,11 @@
 //! Asking a model again after a passing fault.
 
-use crate::services::Completion;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
+use crate::services::{Completion, ModelError, ModelRequest};
 use std::time::Duration;
 use tokio::time::Sleep;
 use tower::BoxError;
 use tower::retry::Policy;
-use tower::util::rng::HasherRng;
-use tower::util::rng::Rng;
+use tower::util::rng::{HasherRng, Rng};
 
 // The figures of Anthropic's client library (anthropic-sdk-python, `_constants.py` and `_calculate_retry_timeout`).
 

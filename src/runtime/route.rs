@@ -1,21 +1,15 @@
 //! Which agents a task would be given to, were a run to begin now.
 
 use super::run_id::system_clock;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::policy::Decompose;
-use crate::domain::policy::RouteHistory;
+use crate::domain::policy::{Decompose, RouteHistory};
+use crate::domain::{Task, TaskId};
 pub use crate::orchestrator::parts::Told;
 use crate::orchestrator::parts::told;
-pub use crate::orchestrator::router::Route;
-pub use crate::orchestrator::router::route;
-pub use crate::orchestrator::size::Sized;
-pub use crate::orchestrator::size::size;
+pub use crate::orchestrator::router::{Route, route};
+pub use crate::orchestrator::size::{Sized, size};
 pub use crate::orchestrator::track_record::TrackRecord;
-use crate::services::JournalError;
-use crate::services::Settings;
-use crate::storage::RunJournal;
-use crate::storage::Seals;
+use crate::services::{JournalError, Settings};
+use crate::storage::{RunJournal, Seals};
 use std::collections::BTreeMap;
 
 /// How a project's agents did in its earlier runs; nothing is read where the settings do not ask for it.

@@ -1,12 +1,9 @@
 //! The user's settings as a service.
 
 use super::env_files;
-use super::trust::Trust;
-use super::trust::without_anybody;
+use super::trust::{Trust, without_anybody};
 use crate::config;
-use crate::config::ConfigError;
-use crate::config::Effective;
-use crate::config::Inputs;
+use crate::config::{ConfigError, Effective, Inputs};
 use crate::domain::policy;
 use crate::layer::Svc;
 use crate::redaction::Redactor;

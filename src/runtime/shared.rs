@@ -1,34 +1,14 @@
 //! Layers that the live and the test lists share: the same loop and the same service, on different ground.
 
 use crate::layer::Svc;
-use crate::notify::Bell;
-use crate::notify::BellParams;
-use crate::notify::Watched;
-use crate::orchestrator::Loop;
-use crate::orchestrator::Services;
-use crate::reflection::Fallback;
-use crate::reflection::ReflectionServiceLive;
-use crate::reflection::with_policies;
-use crate::services::Captures;
-use crate::services::Clock;
-use crate::services::CompletionVerifier;
-use crate::services::Decomposer;
-use crate::services::EventSink;
-use crate::services::Generator;
-use crate::services::Journal;
-use crate::services::Notifiers;
-use crate::services::Orchestrator;
-use crate::services::ProgressJudge;
-use crate::services::ReflectionService;
-use crate::services::RunLock;
-use crate::services::Settings;
-use crate::services::Storage;
-use crate::services::Subagents;
-use crate::services::Tasks;
-use crate::services::Transcripts;
-use crate::services::Verdicts;
-use crate::services::Verifier;
-use crate::services::Workspaces;
+use crate::notify::{Bell, BellParams, Watched};
+use crate::orchestrator::{Loop, Services};
+use crate::reflection::{Fallback, ReflectionServiceLive, with_policies};
+use crate::services::{
+    Captures, Clock, CompletionVerifier, Decomposer, EventSink, Generator, Journal, Notifiers, Orchestrator,
+    ProgressJudge, ReflectionService, RunLock, Settings, Storage, Subagents, Tasks, Transcripts, Verdicts, Verifier,
+    Workspaces,
+};
 use std::convert::Infallible;
 use std::sync::Arc;
 

@@ -4,50 +4,22 @@
 //! [`reflection_service_test`] and [`reflection_service_test_with_storage`].
 
 use super::shared;
-use crate::decomposition;
-use crate::domain::Category;
-use crate::domain::Draft;
-use crate::domain::Origin;
+use crate::domain::{Category, Draft, Origin};
 use crate::hooks::MemoryCaptures;
-use crate::layer::Layers;
-use crate::layer::Svc;
-use crate::layers;
+use crate::layer::{Layers, Svc};
 use crate::notify::Nobody;
 use crate::reflection::Heuristic;
-use crate::services::Captures;
-use crate::services::Clock;
-use crate::services::CompletionVerifier;
-use crate::services::Decomposer;
-use crate::services::EventSink;
-use crate::services::Generator;
-use crate::services::Journal;
-use crate::services::Notifiers;
-use crate::services::Orchestrator;
-use crate::services::ProgressJudge;
-use crate::services::ReflectionService;
-use crate::services::RunLock;
-use crate::services::Settings;
-use crate::services::Storage;
-use crate::services::Subagents;
-use crate::services::Tasks;
-use crate::services::Transcripts;
-use crate::services::Verdicts;
-use crate::services::Verifier;
-use crate::services::Workspaces;
-use crate::storage::InMemoryStorage;
-use crate::storage::MemoryJournal;
-use crate::storage::MemoryTranscripts;
-use crate::storage::MemoryVerdicts;
-use crate::testing::CannedGenerator;
-use crate::testing::CollectedEvents;
-use crate::testing::Forgetful;
-use crate::testing::MemoryTasks;
-use crate::testing::MemoryWorkspaces;
-use crate::testing::ScriptedSubagent;
-use crate::testing::ScriptedVerifier;
-use crate::testing::TestClock;
-use crate::testing::Undecided;
-use crate::testing::Unlocked;
+use crate::services::{
+    Captures, Clock, CompletionVerifier, Decomposer, EventSink, Generator, Journal, Notifiers, Orchestrator,
+    ProgressJudge, ReflectionService, RunLock, Settings, Storage, Subagents, Tasks, Transcripts, Verdicts, Verifier,
+    Workspaces,
+};
+use crate::storage::{InMemoryStorage, MemoryJournal, MemoryTranscripts, MemoryVerdicts};
+use crate::testing::{
+    CannedGenerator, CollectedEvents, Forgetful, MemoryTasks, MemoryWorkspaces, ScriptedSubagent, ScriptedVerifier,
+    TestClock, Undecided, Unlocked,
+};
+use crate::{decomposition, layers};
 use std::convert::Infallible;
 
 /// The orchestrator on doubles: no tasks, an agent without a script, checks that all pass, in-memory everything. Give it

@@ -1,26 +1,14 @@
 //! Agents through tower layers and back: [`layer_agents`].
 
-use crate::domain::AgentReport;
-use crate::domain::Ending;
+use crate::domain::{AgentReport, Ending};
 use crate::layer::Svc;
-use crate::services::Abilities;
-use crate::services::AgentRequest;
-use crate::services::AgentService;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::Subagents;
+use crate::services::{Abilities, AgentRequest, AgentService, RetryFrom, Subagent, SubagentError, Subagents};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use tower::BoxError;
-use tower::Layer;
-use tower::Service;
-use tower::ServiceExt;
+use std::sync::{Arc, Mutex, PoisonError};
 use tower::timeout::error::Elapsed;
 use tower::util::BoxCloneSyncService;
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 /// Puts a tower layer of your own around every agent of a set, outside of the configured limits.
 ///
@@ -138,14 +126,8 @@ impl Subagent for TowerAgent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RunId;
-    use crate::domain::SessionId;
-    use crate::domain::SubtaskId;
-    use crate::domain::TaskId;
-    use crate::services::Conversation;
-    use crate::services::MockSubagents;
-    use crate::services::Mode;
-    use crate::services::Unwatched;
+    use crate::domain::{RunId, SessionId, SubtaskId, TaskId};
+    use crate::services::{Conversation, MockSubagents, Mode, Unwatched};
     use std::time::Duration;
     use tokio_util::sync::CancellationToken;
     use tower::limit::ConcurrencyLimitLayer;

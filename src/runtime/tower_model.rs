@@ -2,21 +2,11 @@
 
 use crate::domain::policy;
 use crate::layer::Svc;
-use crate::services::Completion;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::ModelService;
-use crate::services::Models;
+use crate::services::{Completion, Model, ModelError, ModelRequest, ModelService, Models};
 use async_trait::async_trait;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use tower::BoxError;
-use tower::Layer;
-use tower::Service;
-use tower::ServiceExt;
+use std::sync::{Arc, Mutex, PoisonError};
 use tower::util::BoxCloneSyncService;
+use tower::{BoxError, Layer, Service, ServiceExt};
 
 /// Puts a tower layer of your own around every model, outside of the configured limits.
 ///

@@ -2,36 +2,16 @@
 //!
 //! Only the program asks: whoever builds these layers in a program of their own has decided what they start.
 
-use crate::config::ConfigError;
-use crate::config::Effective;
-use crate::domain::RunId;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::TaskMark;
-use crate::domain::TrustItem;
-use crate::domain::TrustKind;
-use crate::domain::policy;
-use crate::host::HomePlaces;
-use crate::host::HomeRuns;
-use crate::host::LeftInHome;
-use crate::host::SystemClock;
-use crate::host::git_programs;
-use crate::host::left_by_runs;
-use crate::host::make_place_of_runs;
-use crate::services::Clock;
-use crate::services::Tasks;
-use crate::services::TasksError;
-use crate::storage::TrustFile;
-use crate::storage::Trusted;
+use crate::config::{ConfigError, Effective};
+use crate::domain::{RunId, Task, TaskId, TaskList, TaskMark, TrustItem, TrustKind, policy};
+use crate::host::{HomePlaces, HomeRuns, LeftInHome, SystemClock, git_programs, left_by_runs, make_place_of_runs};
+use crate::services::{Clock, Tasks, TasksError};
+use crate::storage::{TrustFile, Trusted};
 use async_trait::async_trait;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// A project's files on one side, and what a person trusts in its directory on the other.
 #[derive(Debug, Clone)]

@@ -1,28 +1,13 @@
 //! A run that is watched from outside: its journal and the transcripts of its agents are read on while they grow.
 //! Nothing is created and no lock is held, so that it works beside the run, and after it.
 
-use super::report::Lessons;
-use super::report::TasksNow;
-use super::report::Waiting;
-use super::report::kept;
-use super::report::life;
-use super::report::waiting;
-use crate::domain::Life;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::policy;
+use super::report::{Lessons, TasksNow, Waiting, kept, life, waiting};
+use crate::domain::{Life, RunId, SessionId, policy};
 use crate::host::SystemClock;
-use crate::report::night::Night;
-use crate::report::night::Times;
-use crate::report::night::waits;
-use crate::report::night::watch::Live;
-use crate::report::night::watch::Said;
-use crate::report::night::watch::Scene;
-use crate::report::night::watch::working_sessions;
+use crate::report::night::watch::{Live, Said, Scene, working_sessions};
+use crate::report::night::{Night, Times, waits};
 use crate::services::Clock;
-use crate::storage::RunTail;
-use crate::storage::Seals;
-use crate::storage::TranscriptTail;
+use crate::storage::{RunTail, Seals, TranscriptTail};
 use std::collections::HashMap;
 use std::io;
 use std::time::Duration;

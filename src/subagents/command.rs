@@ -1,21 +1,12 @@
 //! Any program as an agent: prompt on stdin, exit status 0 says *done*.
 
-use super::request::environment;
-use super::request::write_prompt;
-use crate::domain::AgentReport;
-use crate::domain::CheckCommand;
-use crate::domain::Ending;
+use super::request::{environment, write_prompt};
+use crate::domain::{AgentReport, CheckCommand, Ending};
 use crate::prompt::last_bytes;
-use crate::services::Abilities;
-use crate::services::AgentRequest;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
+use crate::services::{
+    Abilities, AgentRequest, Command, CommandEnd, CommandError, CommandOutput, CommandRunner, RetryFrom, Subagent,
+    SubagentError,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -13,7 +13,6 @@ mod request;
 
 pub use acp::{AcpAgent, AcpAgentParams};
 pub use cli::{AGENTS, CliAgent, CliAgentParams, Description, Login, Version, describe, with_estimate};
-pub use command::CommandAgent;
-pub use command::CommandAgentParams;
+pub use command::{CommandAgent, CommandAgentParams};
 pub use completion::{CompletionAgent, CompletionAgentParams};
 pub use repair::Repair;

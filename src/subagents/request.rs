@@ -1,9 +1,7 @@
 //! What every agent's program is told, whatever its kind.
 
 use crate::files::Place;
-use crate::services::AgentRequest;
-use crate::services::Mode;
-use crate::services::SubagentError;
+use crate::services::{AgentRequest, Mode, SubagentError};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;

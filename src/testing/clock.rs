@@ -3,10 +3,8 @@
 use crate::domain::Timestamp;
 use crate::services::Clock;
 use async_trait::async_trait;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Time begins at 2026-01-01T00:00:00Z; a sleep is over at once and moves it on. Ids count from 1.

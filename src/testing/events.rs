@@ -2,8 +2,7 @@
 
 use crate::domain::Event;
 use crate::services::EventSink;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Mutex, PoisonError};
 
 /// Keeps every event.
 #[derive(Debug, Default)]

@@ -1,18 +1,9 @@
 //! Generators and stores with nothing behind them.
 
-use crate::domain::Draft;
-use crate::domain::FailureContext;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::Timestamp;
-use crate::services::Generator;
-use crate::services::GeneratorError;
-use crate::services::PruneReport;
-use crate::services::RecentQuery;
-use crate::services::Storage;
-use crate::services::StorageError;
-use crate::services::StoreReport;
-use crate::services::UsageMeter;
+use crate::domain::{Draft, FailureContext, Reflection, ReflectionId, Timestamp};
+use crate::services::{
+    Generator, GeneratorError, PruneReport, RecentQuery, Storage, StorageError, StoreReport, UsageMeter,
+};
 use async_trait::async_trait;
 
 /// Always the same draft.

@@ -1,10 +1,7 @@
 //! A lock for what nobody else can reach.
 
-use crate::domain::RunId;
-use crate::domain::Timestamp;
-use crate::services::RunGuard;
-use crate::services::RunLock;
-use crate::services::RunLockError;
+use crate::domain::{RunId, Timestamp};
+use crate::services::{RunGuard, RunLock, RunLockError};
 
 /// Always free.
 #[derive(Debug, Default)]

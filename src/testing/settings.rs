@@ -1,7 +1,6 @@
 //! Settings as plain values.
 
-use crate::domain::COMMON_SETTINGS;
-use crate::domain::policy;
+use crate::domain::{COMMON_SETTINGS, policy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,15 +1,7 @@
 //! What every store must do.
 
-use crate::domain::Category;
-use crate::domain::Origin;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::SessionId;
-use crate::domain::Timestamp;
-use crate::services::PruneReport;
-use crate::services::RecentQuery;
-use crate::services::Storage;
-use crate::services::StorageError;
+use crate::domain::{Category, Origin, Reflection, ReflectionId, SessionId, Timestamp};
+use crate::services::{PruneReport, RecentQuery, Storage, StorageError};
 use std::sync::Arc;
 
 /// Checks that a [`Storage`] keeps its contract; run it for each implementation of your own.

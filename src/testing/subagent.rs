@@ -1,19 +1,11 @@
 //! An agent that does what a script says.
 
-use crate::domain::AgentReport;
-use crate::domain::Ending;
-use crate::services::Abilities;
-use crate::services::AgentRequest;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::Subagents;
+use crate::domain::{AgentReport, Ending};
+use crate::services::{Abilities, AgentRequest, RetryFrom, Subagent, SubagentError, Subagents};
 use async_trait::async_trait;
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a scripted agent does in one run: it may look at the request, and says how the run ended.
 type Act = Box<dyn FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> + Send>;

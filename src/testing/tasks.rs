@@ -1,16 +1,10 @@
 //! A task file without a file.
 
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::TaskMark;
-use crate::services::Tasks;
-use crate::services::TasksError;
+use crate::domain::{Task, TaskId, TaskList, TaskMark};
+use crate::services::{Tasks, TasksError};
 use async_trait::async_trait;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Tasks in memory; marks are kept and not interpreted.
 #[derive(Debug, Default)]

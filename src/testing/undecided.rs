@@ -1,19 +1,9 @@
 //! Nobody looks: the checks alone decide.
 
-use crate::domain::CheckReport;
-use crate::domain::CompactionAction;
-use crate::domain::CompactionVerdict;
-use crate::domain::CompletionVerdict;
-use crate::domain::Standing;
-use crate::domain::StuckReason;
-use crate::domain::StuckVerdict;
-use crate::domain::Trace;
-use crate::services::CompactionQuestion;
-use crate::services::CompletionVerifier;
-use crate::services::ProgressJudge;
-use crate::services::StuckQuestion;
-use crate::services::TurnEvidence;
-use crate::services::UsageMeter;
+use crate::domain::{
+    CheckReport, CompactionAction, CompactionVerdict, CompletionVerdict, Standing, StuckReason, StuckVerdict, Trace,
+};
+use crate::services::{CompactionQuestion, CompletionVerifier, ProgressJudge, StuckQuestion, TurnEvidence, UsageMeter};
 use async_trait::async_trait;
 
 /// Leaves every turn to its checks, and sees nothing in an agent at work.

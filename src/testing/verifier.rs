@@ -1,13 +1,7 @@
 //! Checks whose results a function decides.
 
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::Output;
-use crate::domain::Signature;
-use crate::services::Verifier;
-use crate::services::VerifyRequest;
+use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, Output, Signature};
+use crate::services::{Verifier, VerifyRequest};
 use async_trait::async_trait;
 use std::path::Path;
 

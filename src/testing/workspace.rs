@@ -1,38 +1,15 @@
 //! Workspaces without files: a map of names to texts per task.
 
-use crate::domain::Change;
-use crate::domain::RunId;
-use crate::domain::Spell;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::TreeId;
-use crate::services::Applied;
-use crate::services::BeginRun;
-use crate::services::Branches;
-use crate::services::CommitRequest;
-use crate::services::Committed;
-use crate::services::Diff;
-use crate::services::OpenWorkspace;
-use crate::services::OutsideChanges;
-use crate::services::RebaseOutcome;
-use crate::services::Rebased;
-use crate::services::Restored;
-use crate::services::RunBase;
-use crate::services::Taken;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
-use crate::toolchain::Apart;
-use crate::toolchain::inline_tests;
+use crate::domain::{Change, RunId, Spell, SubtaskId, TaskId, TreeId};
+use crate::services::{
+    Applied, BeginRun, Branches, CommitRequest, Committed, Diff, OpenWorkspace, OutsideChanges, RebaseOutcome, Rebased,
+    Restored, RunBase, Taken, Workspace, WorkspaceError, Workspaces,
+};
+use crate::toolchain::{Apart, inline_tests};
 use async_trait::async_trait;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// File names to texts.

@@ -2,22 +2,11 @@
 //! or is an exception with its reason. What counts are two numbers: nothing incomplete is called complete, and nothing
 //! complete is refuted.
 
-use super::Completion;
-use super::CompletionParams;
-use super::gates::fixture::Turn;
-use super::gates::fixture::turn;
+use super::gates::fixture::{Turn, turn};
 use super::judging::Authors;
-use crate::domain::CompletionVerdict;
-use crate::domain::Opinion;
-use crate::domain::Standing;
-use crate::domain::ToolKind;
-use crate::domain::policy;
-use crate::services::CompletionVerifier;
-use crate::services::JudgeError;
-use crate::services::MockClock;
-use crate::services::MockJudge;
-use crate::services::MockRemote;
-use crate::services::MockSubagents;
+use super::{Completion, CompletionParams};
+use crate::domain::{CompletionVerdict, Opinion, Standing, ToolKind, policy};
+use crate::services::{CompletionVerifier, JudgeError, MockClock, MockJudge, MockRemote, MockSubagents};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,22 +1,10 @@
 //! Running checks and saying how each ended.
 
 use super::result_files::ResultFiles;
-use crate::domain::CheckCommand;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::Output;
-use crate::domain::Signature;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::FailureReader;
-use crate::services::Sandboxed;
-use crate::services::Verifier;
-use crate::services::VerifyRequest;
+use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, Signature};
+use crate::services::{
+    Command, CommandEnd, CommandError, CommandOutput, CommandRunner, FailureReader, Sandboxed, Verifier, VerifyRequest,
+};
 use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;

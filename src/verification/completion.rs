@@ -1,37 +1,15 @@
 //! The verdict on a turn: gates, then - only where they leave it open - whoever is asked.
 
 use super::commands::CommandKind;
-use super::context::RepositorySignals;
-use super::context::Requirements;
-use super::context::requirements;
-use super::context::task_type;
-use super::gates::Facts;
-use super::gates::Finding;
-use super::gates::changes_code;
-use super::gates::findings;
-use super::judging::Authors;
-use super::judging::SelfAssessment;
-use super::judging::assess;
-use super::judging::cross_check;
-use super::judging::question;
+use super::context::{RepositorySignals, Requirements, requirements, task_type};
+use super::gates::{Facts, Finding, changes_code, findings};
+use super::judging::{Authors, SelfAssessment, assess, cross_check, question};
 use super::verdict::Draft;
-use crate::domain::CompletionVerdict;
-use crate::domain::Expects;
-use crate::domain::GateOutcome;
-use crate::domain::Opinion;
-use crate::domain::Risk;
-use crate::domain::Standing;
-use crate::domain::policy;
-use crate::prompt::DIFF_BYTES;
-use crate::prompt::without_fences;
-use crate::services::CompletionVerifier;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::JudgeRole;
-use crate::services::Remote;
-use crate::services::RemoteState;
-use crate::services::TurnEvidence;
+use crate::domain::{CompletionVerdict, Expects, GateOutcome, Opinion, Risk, Standing, policy};
+use crate::prompt::{DIFF_BYTES, without_fences};
+use crate::services::{
+    CompletionVerifier, Judge, JudgeError, JudgeQuestion, JudgeRole, Remote, RemoteState, TurnEvidence,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -271,23 +249,13 @@ fn pushes(turn: &TurnEvidence) -> Pushed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::gates::fixture::Turn;
-    use super::super::gates::fixture::turn;
+    use super::super::gates::fixture::{Turn, turn};
     use super::*;
-    use crate::domain::AgentReport;
-    use crate::domain::Severity;
-    use crate::domain::Usage;
-    use crate::services::Abilities;
-    use crate::services::Ci;
-    use crate::services::Earlier;
-    use crate::services::MockClock;
-    use crate::services::MockJudge;
-    use crate::services::MockRemote;
-    use crate::services::MockSubagent;
-    use crate::services::MockSubagents;
-    use crate::services::OwnWork;
-    use crate::services::PullRequest;
-    use crate::services::Subagent;
+    use crate::domain::{AgentReport, Severity, Usage};
+    use crate::services::{
+        Abilities, Ci, Earlier, MockClock, MockJudge, MockRemote, MockSubagent, MockSubagents, OwnWork, PullRequest,
+        Subagent,
+    };
     use std::time::Duration;
 
     fn params() -> CompletionParams {

@@ -19,6 +19,5 @@ mod result_files;
 mod verdict;
 
 pub use checks::Checks;
-pub use completion::Completion;
-pub use completion::CompletionParams;
+pub use completion::{Completion, CompletionParams};
 pub use progress::Progress;

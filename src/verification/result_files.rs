@@ -1,17 +1,12 @@
 //! The files into which a check's run writes the results of its tests.
 
-use crate::domain::CheckSpec;
-use crate::domain::FileGlobs;
-use crate::files::Kind;
-use crate::files::Look;
-use crate::files::Root;
-use sha2::Digest as _;
-use sha2::Sha256;
+use crate::domain::{CheckSpec, FileGlobs};
+use crate::files::{Kind, Look, Root};
+use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::io;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The limit of all of them together, in bytes: those of some hundred thousand tests.
 const BYTES: u64 = 64 << 20;

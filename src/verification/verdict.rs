@@ -2,18 +2,9 @@
 
 use super::context::Requirements;
 use super::gates::Finding;
-use super::judging::Assessed;
-use super::judging::split;
-use crate::domain::CompletionVerdict;
-use crate::domain::GateOutcome;
-use crate::domain::GateReport;
-use crate::domain::Opinion;
-use crate::domain::Severity;
-use crate::domain::Standing;
-use crate::prompt::excerpt;
-use crate::prompt::one_line;
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use super::judging::{Assessed, split};
+use crate::domain::{CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing};
+use crate::prompt::{excerpt, one_line, plain, shorten};
 
 /// Caps: verdicts go into prompts, and judges are talkative.
 const ITEMS: usize = 20;

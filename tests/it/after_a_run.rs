@@ -1,16 +1,12 @@
 //! What the report of a run shows a person: what needs them, what was tried beside the work, and what was really done when.
 
 use crate::overnight::wanted;
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::task;
-use crate::project::with;
+use crate::project::{Project, RIGHT, task, with};
 use jiff::Timestamp;
 use rustix::process::Signal;
 use serde_json::json;
 use std::fs;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The report as text, Markdown and HTML.
 fn forms(project: &Project) -> [String; 3] {

@@ -1,16 +1,10 @@
 //! What can be seen of agents from outside: transcripts, and what `doctor` says of each.
 
-use crate::project::Project;
-use crate::project::RIGHT_AT_TWO;
-use crate::project::Ran;
-use crate::project::task;
-use crate::project::with;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, RIGHT_AT_TWO, Ran, task, with};
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn paths(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -1,11 +1,7 @@
 //! What a task permits its agent it declares; no word of it does.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task_with_check;
-use crate::project::with;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, Ran, task_with_check, with};
+use serde_json::{Value, json};
 
 const CALC: &str = "def add(a, b): return a + b\ndef old(a): return a\n";
 const TESTS: &str = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_add(self): self.assertEqual(calc.add(1, 2), 3)\n  \

@@ -1,10 +1,7 @@
 //! `reflexion analyze` as its users call it.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::RIGHT_AT_TWO;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, RIGHT, RIGHT_AT_TWO};
+use serde_json::{Value, json};
 use std::fs;
 
 const LABELS: &str = concat!(

@@ -1,11 +1,8 @@
 //! A night that goes on is asked for as it was: its options, its budget, its window.
 
-use crate::project::Project;
-use crate::project::task;
-use crate::project::with;
+use crate::project::{Project, task, with};
 use reflexion::overnight::Window;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 
 /// Works at the second of its tasks only when it may, and is wrong at first.

@@ -1,16 +1,8 @@
 //! What strangers, broken programs and full disks do to the real program: a clear message, the documented exit code,
 //! and nothing lost.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::RIGHT_AT_TWO;
-use crate::project::Ran;
-use crate::project::bytes;
-use crate::project::task;
-use crate::project::task_with_check;
-use crate::project::with;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, RIGHT, RIGHT_AT_TWO, Ran, bytes, task, task_with_check, with};
+use serde_json::{Value, json};
 use std::fs;
 
 // project.json

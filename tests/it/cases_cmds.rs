@@ -1,9 +1,7 @@
 //! What command lines do and what tasks ask for, on the ancestor's cases and our probes, where they are at hand.
 
 use reflexion::domain::TaskType;
-use reflexion::verification::commands::CommandKind;
-use reflexion::verification::commands::PushTarget;
-use reflexion::verification::commands::runs;
+use reflexion::verification::commands::{CommandKind, PushTarget, runs};
 use reflexion::verification::context::task_type;
 use serde_json::Value;
 use std::fs;

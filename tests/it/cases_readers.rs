@@ -2,10 +2,8 @@
 
 use assert_cmd::Command;
 use reflexion::domain::Ending;
-use reflexion::subagents::reading::Reading;
-use reflexion::subagents::reading::read;
-use serde_json::Value;
-use serde_json::json;
+use reflexion::subagents::reading::{Reading, read};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// The lines of a file, but for those that are marked as quirks of that project.

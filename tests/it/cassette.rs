@@ -1,50 +1,25 @@
 //! Cassettes: a real program's run is recorded, and played again without the program.
 
-use crate::project::Project;
-use crate::project::RIGHT_AT_TWO;
-use crate::project::task;
+use crate::project::{Project, RIGHT_AT_TWO, task};
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use reflexion::domain::AgentReport;
-use reflexion::domain::Ending;
-use reflexion::domain::Role;
-use reflexion::domain::RunId;
-use reflexion::domain::RunReport;
-use reflexion::domain::SessionId;
-use reflexion::domain::SubtaskId;
-use reflexion::domain::TaskId;
-use reflexion::domain::TranscriptItem;
-use reflexion::domain::Usage;
+use reflexion::domain::{
+    AgentReport, Ending, Role, RunId, RunReport, SessionId, SubtaskId, TaskId, TranscriptItem, Usage,
+};
 use reflexion::host::HostRunner;
-use reflexion::layer::Layers;
-use reflexion::layer::Svc;
+use reflexion::layer::{Layers, Svc};
 use reflexion::runtime;
-use reflexion::services::Abilities;
-use reflexion::services::AgentRequest;
-use reflexion::services::AgentWatch;
-use reflexion::services::Completion;
-use reflexion::services::Conversation;
-use reflexion::services::Mode;
-use reflexion::services::Model;
-use reflexion::services::ModelError;
-use reflexion::services::ModelRequest;
-use reflexion::services::Orchestrator;
-use reflexion::services::RetryFrom;
-use reflexion::services::RunRequest;
-use reflexion::services::Subagent;
-use reflexion::services::SubagentError;
-use reflexion::services::Subagents;
-use reflexion::services::Unwatched;
-use reflexion::subagents::CommandAgent;
-use reflexion::subagents::CommandAgentParams;
+use reflexion::services::{
+    Abilities, AgentRequest, AgentWatch, Completion, Conversation, Mode, Model, ModelError, ModelRequest, Orchestrator,
+    RetryFrom, RunRequest, Subagent, SubagentError, Subagents, Unwatched,
+};
+use reflexion::subagents::{CommandAgent, CommandAgentParams};
 use reflexion::testing::Cassette;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

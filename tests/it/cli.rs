@@ -1,13 +1,7 @@
 //! The real program as its users and other programs call it: documents, exit codes, what agents get.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::RIGHT_AT_TWO;
-use crate::project::task;
-use crate::project::task_with_check;
-use crate::project::with;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, RIGHT, RIGHT_AT_TWO, task, task_with_check, with};
+use serde_json::{Value, json};
 use std::fs;
 use std::process::Stdio;
 

@@ -5,19 +5,10 @@
 
 use assert_cmd::Command;
 use reflexion::config;
-use reflexion::domain::Capture;
-use reflexion::domain::Event;
-use reflexion::domain::FailureContext;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::Reflection;
-use reflexion::domain::Risk;
-use reflexion::domain::RiskThreshold;
-use reflexion::domain::RunReport;
-use reflexion::domain::SelfReport;
-use reflexion::domain::SessionVerdict;
-use reflexion::domain::Task;
-use reflexion::domain::TaskMark;
-use reflexion::domain::TranscriptRecord;
+use reflexion::domain::{
+    Capture, Event, FailureContext, JournalEntry, Reflection, Risk, RiskThreshold, RunReport, SelfReport,
+    SessionVerdict, Task, TaskMark, TranscriptRecord,
+};
 use reflexion::prompt::parse_reply;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -2,15 +2,10 @@
 
 use assert_cmd::Command;
 use reflexion::evaluation;
-use reflexion::evaluation::EvalResult;
-use reflexion::evaluation::Expectation;
-use reflexion::evaluation::Format;
-use reflexion::evaluation::Suite;
-use reflexion::evaluation::SuiteKind;
+use reflexion::evaluation::{EvalResult, Expectation, Format, Suite, SuiteKind};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 fn evals() -> PathBuf {

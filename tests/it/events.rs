@@ -1,26 +1,13 @@
 //! What a run tells whoever watches it: the entries of its journal, and what nobody writes down.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::RIGHT_AT_TWO;
-use crate::project::Ran;
-use crate::project::task;
-use reflexion::domain::Event;
-use reflexion::domain::EventKind;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::RunId;
+use crate::project::{Project, RIGHT, RIGHT_AT_TWO, Ran, task};
+use reflexion::domain::{Event, EventKind, JournalEntry, RunId};
 use reflexion::layer::Svc;
-use reflexion::runtime;
 use reflexion::runtime::EventSinks;
-use reflexion::services::EventSink;
-use reflexion::services::Orchestrator;
-use reflexion::services::RunRequest;
-use reflexion::services::Tasks;
-use reflexion::testing;
-use reflexion::testing::CollectedEvents;
-use reflexion::testing::MemoryTasks;
-use serde_json::Value;
-use serde_json::json;
+use reflexion::services::{EventSink, Orchestrator, RunRequest, Tasks};
+use reflexion::testing::{CollectedEvents, MemoryTasks};
+use reflexion::{runtime, testing};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 fn events(text: &str) -> Vec<Event> {

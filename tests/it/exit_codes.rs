@@ -1,11 +1,7 @@
 //! Every exit code that the documents promise, by a command that ends with it. Signals (130), disks that are full and terminals (4) have
 //! tests of their own: `bad_input`, `cli`, `watch`, `halted`.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::Ran;
-use crate::project::task;
-use crate::project::task_with_check;
+use crate::project::{Project, RIGHT, Ran, task, task_with_check};
 use serde_json::json;
 use std::fs;
 

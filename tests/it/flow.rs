@@ -1,57 +1,22 @@
 //! The whole loop on the shipped doubles: attempt, check, reflect, remember, retry.
 
-use reflexion::domain::AgentReport;
-use reflexion::domain::Draft;
-use reflexion::domain::Ending;
-use reflexion::domain::EventKind;
-use reflexion::domain::FailureContext;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::RunReport;
-use reflexion::domain::Status;
-use reflexion::domain::Stop;
-use reflexion::domain::Subtask;
-use reflexion::domain::Task;
-use reflexion::domain::ToolKind;
-use reflexion::domain::TranscriptItem;
-use reflexion::domain::Usage;
-use reflexion::domain::Verdict;
 use reflexion::domain::policy::LimitWait;
-use reflexion::layer::Layers;
-use reflexion::layer::Svc;
-use reflexion::runtime;
-use reflexion::services::Clock;
-use reflexion::services::Conversation;
-use reflexion::services::Earlier;
-use reflexion::services::EventSink;
-use reflexion::services::Generator;
-use reflexion::services::GeneratorError;
-use reflexion::services::Journal;
-use reflexion::services::Orchestrator;
-use reflexion::services::RecentQuery;
-use reflexion::services::ReflectionService;
-use reflexion::services::RunRequest;
-use reflexion::services::Settings;
-use reflexion::services::Storage;
-use reflexion::services::SubagentError;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::Transcripts;
-use reflexion::services::UsageMeter;
-use reflexion::services::Verifier;
-use reflexion::services::Workspaces;
-use reflexion::storage::InMemoryStorage;
-use reflexion::storage::MemoryJournal;
-use reflexion::storage::MemoryTranscripts;
-use reflexion::testing;
-use reflexion::testing::MemoryTasks;
-use reflexion::testing::MemoryWorkspaces;
-use reflexion::testing::ScriptedSubagent;
-use reflexion::testing::ScriptedVerifier;
-use reflexion::testing::fixed_settings;
+use reflexion::domain::{
+    AgentReport, Draft, Ending, EventKind, FailureContext, JournalEntry, RunReport, Status, Stop, Subtask, Task,
+    ToolKind, TranscriptItem, Usage, Verdict,
+};
+use reflexion::layer::{Layers, Svc};
+use reflexion::services::{
+    Clock, Conversation, Earlier, EventSink, Generator, GeneratorError, Journal, Orchestrator, RecentQuery,
+    ReflectionService, RunRequest, Settings, Storage, SubagentError, Subagents, Tasks, Transcripts, UsageMeter,
+    Verifier, Workspaces,
+};
+use reflexion::storage::{InMemoryStorage, MemoryJournal, MemoryTranscripts};
+use reflexion::testing::{MemoryTasks, MemoryWorkspaces, ScriptedSubagent, ScriptedVerifier, fixed_settings};
+use reflexion::{runtime, testing};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
 
 /// A project whose check wants `answer.txt` to hold `right`.

@@ -1,16 +1,11 @@
 //! What is judged and printed how, frozen: whoever changes one of these says why the new one is right. `INSTA_UPDATE=always` writes them anew.
 //! Verdicts on cases that are not in this repository are listed by `tests/cases/verdicts.py`, to be compared before and after a change.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task_with_check;
-use crate::project::with;
+use crate::project::{Project, Ran, task_with_check, with};
 use regex::Regex;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn repository() -> &'static Path {

@@ -1,14 +1,8 @@
 //! What agents try to do to the user's repository and machine, with and without a sandbox.
 
-use crate::project::Project;
-use crate::project::RIGHT_AT_TWO;
-use crate::project::Ran;
-use crate::project::task;
-use crate::project::task_with_check;
-use serde_json::Value;
-use serde_json::json;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use crate::project::{Project, RIGHT_AT_TWO, Ran, task, task_with_check};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Stdio;

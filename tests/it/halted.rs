@@ -1,7 +1,6 @@
 //! Nights that cannot go on, and what does not stop one.
 
-use crate::project::Project;
-use crate::project::task_with_check;
+use crate::project::{Project, task_with_check};
 use std::process::Command;
 
 /// Writes what it is asked to; `b` writes before that, once, as much as fits on the disk, to `$FILL`.

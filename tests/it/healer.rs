@@ -1,11 +1,7 @@
 //! Broken workspaces are repaired, checks that flip are found out, and nobody is judged by either.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task;
-use crate::project::task_with_check;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, Ran, task, task_with_check};
+use serde_json::{Value, json};
 use std::fs;
 
 impl Project {

@@ -1,10 +1,7 @@
 //! What steers tools from the home directory and beside it: whatever an attempt leaves there confirms nothing, in this run and in the next one.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task_with_check;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, Ran, task_with_check};
+use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,15 +1,11 @@
 //! What agents' hooks do, through the real program and real repositories: records, sessions, bad input, settings.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::Ran;
+use crate::project::{Project, RIGHT, Ran};
 use reflexion::domain::Capture;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// A repository with one commit, and sessions in it.

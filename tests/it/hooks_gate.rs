@@ -1,10 +1,8 @@
 //! The completion gate as a hook, and how hooks get into agents' settings, through the real program.
 
 use crate::hooks::Repo;
-use crate::project::Project;
-use crate::project::Ran;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, Ran};
+use serde_json::{Value, json};
 use std::fs;
 
 #[test]

@@ -1,8 +1,7 @@
 //! A night keeps the machine awake as long as it lives, through a stand-in for the system's program.
 #![cfg(target_os = "linux")]
 
-use super::project::Project;
-use super::project::RIGHT;
+use super::project::{Project, RIGHT};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;

@@ -2,10 +2,8 @@
 //!
 //! Real runners, through the whole loop. Each project has three tests: `one` and `two` fail at the base, `three` passes.
 
-use crate::project::Project;
-use crate::project::task_with_check;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, task_with_check};
+use serde_json::{Value, json};
 
 /// A project and its runner.
 struct Suite {

@@ -2,18 +2,11 @@
 //! the whole loop with a `completion` agent and an `llm` generator on it.
 
 use reflexion::domain::policy;
-use reflexion::services::Completion;
-use reflexion::services::ModelError;
-use reflexion::services::ModelRequest;
-use serde_json::Value;
-use serde_json::json;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
+use reflexion::services::{Completion, ModelError, ModelRequest};
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const PROVIDERS: [policy::Provider; 3] =

@@ -1,32 +1,11 @@
 //! A made-up night: the journal of a run over any number of tasks, always the same for the same numbers, with everything in it
 //! that a report has to tell.
 
-use reflexion::domain::Category;
-use reflexion::domain::CostSource;
-use reflexion::domain::Ending;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::LoggedEntry;
-use reflexion::domain::MergeOutcome;
-use reflexion::domain::Proof;
-use reflexion::domain::Reflection;
-use reflexion::domain::ReflectionId;
-use reflexion::domain::Risk;
-use reflexion::domain::RiskThreshold;
-use reflexion::domain::RunId;
-use reflexion::domain::RunKind;
-use reflexion::domain::RunLog;
-use reflexion::domain::RunPlan;
-use reflexion::domain::RunStop;
-use reflexion::domain::SessionId;
-use reflexion::domain::Status;
-use reflexion::domain::Stop;
-use reflexion::domain::SubtaskId;
-use reflexion::domain::TaskId;
-use reflexion::domain::TaskReport;
-use reflexion::domain::Timestamp;
-use reflexion::domain::TreeId;
-use reflexion::domain::Usage;
-use reflexion::domain::Verdict;
+use reflexion::domain::{
+    Category, CostSource, Ending, JournalEntry, LoggedEntry, MergeOutcome, Proof, Reflection, ReflectionId, Risk,
+    RiskThreshold, RunId, RunKind, RunLog, RunPlan, RunStop, SessionId, Status, Stop, SubtaskId, TaskId, TaskReport,
+    Timestamp, TreeId, Usage, Verdict,
+};
 use serde_json::json;
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -1,53 +1,21 @@
 //! Nights on the shipped doubles and a clock that jumps: deadlines, waits, and what does not merge.
 
 use async_trait::async_trait;
-use reflexion::domain::AgentReport;
-use reflexion::domain::CheckReport;
-use reflexion::domain::Ending;
-use reflexion::domain::EventKind;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::MergeOutcome;
-use reflexion::domain::RunId;
-use reflexion::domain::RunKind;
-use reflexion::domain::RunReport;
-use reflexion::domain::RunStop;
-use reflexion::domain::Status;
-use reflexion::domain::Stop;
-use reflexion::domain::Task;
-use reflexion::domain::TranscriptItem;
-use reflexion::domain::Usage;
-use reflexion::domain::Verdict;
-use reflexion::domain::policy::Budget;
-use reflexion::domain::policy::Budgets;
+use reflexion::domain::policy::{Budget, Budgets};
+use reflexion::domain::{
+    AgentReport, CheckReport, Ending, EventKind, JournalEntry, MergeOutcome, RunId, RunKind, RunReport, RunStop,
+    Status, Stop, Task, TranscriptItem, Usage, Verdict,
+};
 use reflexion::layer::Svc;
-use reflexion::runtime;
-use reflexion::services::AgentRequest;
-use reflexion::services::Clock;
-use reflexion::services::EventSink;
-use reflexion::services::Journal;
-use reflexion::services::Orchestrator;
-use reflexion::services::RetryFrom;
-use reflexion::services::RunError;
-use reflexion::services::RunRequest;
-use reflexion::services::Settings;
-use reflexion::services::Start;
-use reflexion::services::Subagent;
-use reflexion::services::SubagentError;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::Verifier;
-use reflexion::services::VerifyRequest;
-use reflexion::services::Workspaces;
+use reflexion::services::{
+    AgentRequest, Clock, EventSink, Journal, Orchestrator, RetryFrom, RunError, RunRequest, Settings, Start, Subagent,
+    SubagentError, Subagents, Tasks, Verifier, VerifyRequest, Workspaces,
+};
 use reflexion::storage::MemoryJournal;
-use reflexion::testing;
-use reflexion::testing::MemoryTasks;
-use reflexion::testing::MemoryWorkspaces;
-use reflexion::testing::ScriptedVerifier;
-use reflexion::testing::VirtualClock;
-use reflexion::testing::fixed_settings;
+use reflexion::testing::{MemoryTasks, MemoryWorkspaces, ScriptedVerifier, VirtualClock, fixed_settings};
+use reflexion::{runtime, testing};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const MINUTE: Duration = Duration::from_secs(60);

@@ -1,10 +1,7 @@
 //! Notices as they arrive: at real programs, and at a server on this machine.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::task;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, RIGHT, task};
+use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 
 /// Writes every notice it gets to `$OUT/notices`, a line each, and what stands in its environment to `$OUT/env`.
@@ -128,12 +125,9 @@ fn who_would_be_told_is_seen_beforehand() {
 #[cfg(feature = "notify")]
 mod over_http {
     use super::*;
-    use std::io::Read;
-    use std::io::Write;
-    use std::net::TcpListener;
-    use std::net::TcpStream;
-    use std::sync::Arc;
-    use std::sync::Mutex;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::{Arc, Mutex};
 
     /// Takes requests on this machine and answers each with the same status.
     struct Server {

@@ -1,30 +1,16 @@
 //! Nights: merging, deadlines, and going on after a crash at every step.
 
-use crate::project::Project;
-use crate::project::task_with_check;
+use crate::project::{Project, task_with_check};
 use async_trait::async_trait;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::RunId;
-use reflexion::domain::RunKind;
-use reflexion::domain::RunReport;
-use reflexion::domain::Timestamp;
+use reflexion::domain::{JournalEntry, RunId, RunKind, RunReport, Timestamp};
 use reflexion::layer::Svc;
 use reflexion::runtime;
-use reflexion::services::Journal;
-use reflexion::services::JournalError;
-use reflexion::services::Orchestrator;
-use reflexion::services::RecentQuery;
-use reflexion::services::RunError;
-use reflexion::services::RunRequest;
-use reflexion::services::Start;
-use reflexion::services::Storage;
-use serde_json::Value;
-use serde_json::json;
+use reflexion::services::{Journal, JournalError, Orchestrator, RecentQuery, RunError, RunRequest, Start, Storage};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 

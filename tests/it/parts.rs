@@ -1,37 +1,17 @@
 //! The parts of a task that an agent proposes: asked for once, kept, and nothing but words.
 
-use crate::overnight::When;
-use crate::overnight::night;
-use crate::overnight::request;
-use crate::overnight::run_id;
-use crate::overnight::wanted;
-use crate::project::Project;
-use crate::project::task;
-use crate::project::with;
+use crate::overnight::{When, night, request, run_id, wanted};
+use crate::project::{Project, task, with};
 use async_trait::async_trait;
-use reflexion::domain::ProposedPart;
-use reflexion::domain::RunId;
-use reflexion::domain::Task;
-use reflexion::domain::Usage;
 use reflexion::domain::policy::Decompose;
+use reflexion::domain::{ProposedPart, RunId, Task, Usage};
 use reflexion::layer::Svc;
-use reflexion::runtime;
-use reflexion::services::Decomposer;
-use reflexion::services::DecomposerError;
-use reflexion::services::Orchestrator;
-use reflexion::services::RunRequest;
-use reflexion::services::Settings;
-use reflexion::services::Start;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::UsageMeter;
-use reflexion::services::Workspaces;
-use reflexion::testing;
-use reflexion::testing::MemoryTasks;
-use reflexion::testing::MemoryWorkspaces;
-use reflexion::testing::ScriptedSubagent;
-use serde_json::Value;
-use serde_json::json;
+use reflexion::services::{
+    Decomposer, DecomposerError, Orchestrator, RunRequest, Settings, Start, Subagents, Tasks, UsageMeter, Workspaces,
+};
+use reflexion::testing::{MemoryTasks, MemoryWorkspaces, ScriptedSubagent};
+use reflexion::{runtime, testing};
+use serde_json::{Value, json};
 
 /// Writes down which part it has, and does something for it.
 const WORKS: &str = r#"

@@ -1,15 +1,10 @@
 //! Small projects in temporary directories, and the real program run on them.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// Longer than anything here takes on a busy machine; only a test that would hang forever meets it.
 const PATIENCE: Duration = Duration::from_secs(60);

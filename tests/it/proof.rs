@@ -1,25 +1,12 @@
 //! What a confirmation proves is found out by running the checks on parts of the change: real programs through the whole loop.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task_with_check;
-use crate::project::with;
-use reflexion::domain::AgentReport;
-use reflexion::domain::Ending;
-use reflexion::domain::Proof;
-use reflexion::domain::RunId;
-use reflexion::domain::TaskReport;
-use reflexion::domain::Verdict;
+use crate::project::{Project, Ran, task_with_check, with};
+use reflexion::domain::{AgentReport, Ending, Proof, RunId, TaskReport, Verdict};
 use reflexion::layer::Svc;
-use reflexion::services::AgentRequest;
-use reflexion::services::Orchestrator;
-use reflexion::services::RunRequest;
-use reflexion::services::Subagents;
+use reflexion::services::{AgentRequest, Orchestrator, RunRequest, Subagents};
 use reflexion::testing::ScriptedSubagent;
-use serde_json::Value;
-use serde_json::json;
-use std::sync::Arc;
-use std::sync::Mutex;
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex};
 
 const TESTS: &str = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_add(self): self.assertEqual(calc.add(1, 2), 3)\n  \
                      def test_sub(self): self.assertEqual(calc.sub(3, 2), 1)\n";

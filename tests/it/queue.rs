@@ -1,12 +1,7 @@
 //! Which tasks are worked on, in which order, and in which parts.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::task;
-use crate::project::task_with_check;
-use crate::project::with;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, RIGHT, task, task_with_check, with};
+use serde_json::{Value, json};
 
 fn ids(tasks: &Value) -> Vec<&str> {
     tasks.as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect()

@@ -3,23 +3,12 @@
 
 use super::made_up_night;
 use super::made_up_night::Night;
-use super::project::Project;
-use super::project::RIGHT_AT_TWO;
+use super::project::{Project, RIGHT_AT_TWO};
 use jiff::tz::TimeZone;
-use pulldown_cmark::Event;
-use pulldown_cmark::Options;
-use pulldown_cmark::Parser;
-use pulldown_cmark::Tag;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::Life;
-use reflexion::domain::LineProblem;
-use reflexion::domain::MergeOutcome;
-use reflexion::domain::RunId;
-use reflexion::domain::RunLog;
-use reflexion::domain::Timestamp;
+use pulldown_cmark::{Event, Options, Parser, Tag};
+use reflexion::domain::{JournalEntry, Life, LineProblem, MergeOutcome, RunId, RunLog, Timestamp};
 use reflexion::report::night as told;
-use reflexion::report::night::NightState;
-use reflexion::report::night::Times;
+use reflexion::report::night::{NightState, Times};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

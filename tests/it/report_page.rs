@@ -8,13 +8,9 @@ use reflexion::report::night;
 use reflexion::report::night::Times;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::Command;
-use std::process::Stdio;
-use std::time::Duration;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// A cold start on a busy machine takes a few seconds.
 const PATIENCE: Duration = Duration::from_secs(90);

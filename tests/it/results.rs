@@ -1,8 +1,6 @@
 //! Test summaries are read beside exit statuses: real `unittest` programs through the whole loop.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task_with_check;
+use crate::project::{Project, Ran, task_with_check};
 use serde_json::json;
 
 const TESTS: &str = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_add(self): self.assertEqual(calc.add(1, 2), 3)\n  \

@@ -1,10 +1,7 @@
 //! `reflexion risk`, and what runs do with the risk of a change.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task_with_check;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, Ran, task_with_check};
+use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 

@@ -1,9 +1,6 @@
 //! Nights in repositories that are not as simple as they could be, and with wrong input.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::task;
-use crate::project::task_with_check;
+use crate::project::{Project, RIGHT, task, task_with_check};
 use serde_json::json;
 use std::fs;
 

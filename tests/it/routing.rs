@@ -1,10 +1,7 @@
 //! Which agent gets which task: by its size, and by what earlier runs found out.
 
-use crate::project::Project;
-use crate::project::task_with_check;
-use crate::project::with;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, task_with_check, with};
+use serde_json::{Value, json};
 
 /// `wrong` never does it right, `right` always does; both say who they are.
 fn two_agents(routing: Value) -> Project {

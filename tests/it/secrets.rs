@@ -1,8 +1,6 @@
 //! Secrets that programs print: none is kept, shown, sent or told to an agent.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task_with_check;
+use crate::project::{Project, Ran, task_with_check};
 use serde_json::json;
 use std::path::Path;
 

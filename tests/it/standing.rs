@@ -1,13 +1,10 @@
 //! What a person is told of nights whose time is over, that were killed, or that wait.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::task;
+use crate::project::{Project, RIGHT, task};
 use rustix::process::Signal;
 use serde_json::json;
 use std::fs;
-use std::time::Duration;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 #[test]
 fn what_is_advised_after_a_deadline_works() {

@@ -1,19 +1,13 @@
 //! State that is a link, a pipe or a socket, as a cloned repository may hold it, is refused: nothing is done behind it,
 //! and nobody waits for it.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::RIGHT_AT_TWO;
-use crate::project::Ran;
-use rustix::fs::CWD;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
+use crate::project::{Project, RIGHT, RIGHT_AT_TWO, Ran};
+use rustix::fs::{CWD, FileType, Mode};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const LESSON: &str = r#"{"taskId":"a","analysis":"x","suggestion":"y"}"#;
 

@@ -1,10 +1,7 @@
 //! What agents may not give themselves: their instructions, their tasks, the runtime's rules.
 
-use crate::project::Project;
-use crate::project::task_with_check;
-use crate::project::with;
-use serde_json::Value;
-use serde_json::json;
+use crate::project::{Project, task_with_check, with};
+use serde_json::{Value, json};
 
 /// `a` gives itself another task and looser rules, `b` instructs whoever comes next, `c` only works.
 const GIVES: &str = r#"

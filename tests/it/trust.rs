@@ -1,24 +1,16 @@
 //! What a repository names is not started, and nobody gets a key, before a person trusts it.
 
-use crate::project::Project;
-use crate::project::Ran;
-use crate::project::task;
-use crate::project::task_with_check;
+use crate::project::{Project, Ran, task, task_with_check};
 use rustix::fs::OFlags;
 use rustix::pty::OpenptFlags;
-use serde_json::Value;
-use serde_json::json;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::os::unix::fs::OpenOptionsExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
 
 /// A program that leaves a mark, and then does what it is for.
@@ -117,9 +109,7 @@ enum Deed {
 
 /// All that the program can do. A new command has to be put here.
 fn deeds() -> BTreeMap<&'static str, Deed> {
-    use Deed::Acts;
-    use Deed::Looks;
-    use Deed::Writes;
+    use Deed::{Acts, Looks, Writes};
     BTreeMap::from([
         ("init", Looks(&[&["init", "--dry-run"]])),
         ("trust", Looks(&[&["trust", "--show"], &["trust", "--show", "--json"]])),

@@ -1,81 +1,27 @@
 //! Turns: what an agent is told in the same conversation, and when an attempt is over, on the shipped doubles.
 
 use async_trait::async_trait;
-use reflexion::domain::AgentReport;
-use reflexion::domain::CompactionAction;
-use reflexion::domain::CompactionVerdict;
-use reflexion::domain::CompletionVerdict;
-use reflexion::domain::Ending;
-use reflexion::domain::EventKind;
-use reflexion::domain::GateOutcome;
-use reflexion::domain::GateReport;
-use reflexion::domain::JournalEntry;
-use reflexion::domain::Opinion;
-use reflexion::domain::Role;
-use reflexion::domain::RunId;
-use reflexion::domain::RunReport;
-use reflexion::domain::Severity;
-use reflexion::domain::Standing;
-use reflexion::domain::StuckReason;
-use reflexion::domain::StuckVerdict;
-use reflexion::domain::Task;
-use reflexion::domain::ToolKind;
-use reflexion::domain::ToolStatus;
-use reflexion::domain::Trace;
-use reflexion::domain::TranscriptItem;
-use reflexion::domain::TurnReason;
-use reflexion::domain::Usage;
-use reflexion::domain::Verdict;
-use reflexion::domain::is_feedback;
-use reflexion::domain::policy;
+use reflexion::domain::{
+    AgentReport, CompactionAction, CompactionVerdict, CompletionVerdict, Ending, EventKind, GateOutcome, GateReport,
+    JournalEntry, Opinion, Role, RunId, RunReport, Severity, Standing, StuckReason, StuckVerdict, Task, ToolKind,
+    ToolStatus, Trace, TranscriptItem, TurnReason, Usage, Verdict, is_feedback, policy,
+};
 use reflexion::layer::Svc;
-use reflexion::runtime;
-use reflexion::services::Abilities;
-use reflexion::services::AgentRequest;
-use reflexion::services::CompactionQuestion;
-use reflexion::services::CompletionVerifier;
-use reflexion::services::Conversation;
-use reflexion::services::EventSink;
-use reflexion::services::Journal;
-use reflexion::services::Judge;
-use reflexion::services::JudgeError;
-use reflexion::services::JudgeQuestion;
-use reflexion::services::MockRemote;
-use reflexion::services::MockSubagents;
-use reflexion::services::Mode;
-use reflexion::services::OpenQuestion;
-use reflexion::services::Orchestrator;
-use reflexion::services::ProgressJudge;
-use reflexion::services::RetryFrom;
-use reflexion::services::RunRequest;
-use reflexion::services::Settings;
-use reflexion::services::StuckQuestion;
-use reflexion::services::Subagent;
-use reflexion::services::SubagentError;
-use reflexion::services::Subagents;
-use reflexion::services::Tasks;
-use reflexion::services::Transcripts;
-use reflexion::services::TurnEvidence;
-use reflexion::services::UsageMeter;
-use reflexion::services::Verdicts;
-use reflexion::services::Verifier;
-use reflexion::services::Workspaces;
-use reflexion::storage::MemoryJournal;
-use reflexion::storage::MemoryTranscripts;
-use reflexion::storage::MemoryVerdicts;
-use reflexion::testing;
-use reflexion::testing::MemoryTasks;
-use reflexion::testing::MemoryWorkspaces;
-use reflexion::testing::ScriptedSubagent;
-use reflexion::testing::ScriptedVerifier;
-use reflexion::testing::Undecided;
-use reflexion::testing::fixed_settings;
-use reflexion::verification::Completion;
-use reflexion::verification::CompletionParams;
+use reflexion::services::{
+    Abilities, AgentRequest, CompactionQuestion, CompletionVerifier, Conversation, EventSink, Journal, Judge,
+    JudgeError, JudgeQuestion, MockRemote, MockSubagents, Mode, OpenQuestion, Orchestrator, ProgressJudge, RetryFrom,
+    RunRequest, Settings, StuckQuestion, Subagent, SubagentError, Subagents, Tasks, Transcripts, TurnEvidence,
+    UsageMeter, Verdicts, Verifier, Workspaces,
+};
+use reflexion::storage::{MemoryJournal, MemoryTranscripts, MemoryVerdicts};
+use reflexion::testing::{
+    MemoryTasks, MemoryWorkspaces, ScriptedSubagent, ScriptedVerifier, Undecided, fixed_settings,
+};
 use reflexion::verification::judging::Authors;
+use reflexion::verification::{Completion, CompletionParams};
+use reflexion::{runtime, testing};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A project whose check wants `answer.txt` to hold `right`.

@@ -1,10 +1,6 @@
 //! Words that help: where settings are looked for, how tasks are called, and what a wrong call is told.
 
-use crate::project::Project;
-use crate::project::RIGHT;
-use crate::project::Ran;
-use crate::project::task;
-use crate::project::with;
+use crate::project::{Project, RIGHT, Ran, task, with};
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,15 +1,9 @@
 //! Any bytes between records.
 
-use super::block_on;
-use super::line;
-use super::of;
-use super::recent;
-use super::reflection;
+use super::{block_on, line, of, recent, reflection};
 use proptest::prelude::*;
-use reflexion::domain::ReflectionId;
-use reflexion::domain::Timestamp;
-use reflexion::services::RecentQuery;
-use reflexion::services::Storage;
+use reflexion::domain::{ReflectionId, Timestamp};
+use reflexion::services::{RecentQuery, Storage};
 use reflexion::storage::JsonlStorage;
 use std::fs;
 

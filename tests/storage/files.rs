@@ -1,20 +1,9 @@
 //! One process and what may stand in its file.
 
-use super::all;
-use super::line;
-use super::of;
-use super::recent;
-use super::reflection;
-use reflexion::domain::Status;
-use reflexion::domain::Timestamp;
-use reflexion::services::MockClock;
-use reflexion::services::RecentQuery;
-use reflexion::services::Storage;
-use reflexion::services::StorageError;
-use reflexion::services::Tasks;
-use reflexion::storage::FileTasks;
-use reflexion::storage::InMemoryStorage;
-use reflexion::storage::JsonlStorage;
+use super::{all, line, of, recent, reflection};
+use reflexion::domain::{Status, Timestamp};
+use reflexion::services::{MockClock, RecentQuery, Storage, StorageError, Tasks};
+use reflexion::storage::{FileTasks, InMemoryStorage, JsonlStorage};
 use reflexion::testing::storage_contract;
 use std::cell::Cell;
 use std::fs;

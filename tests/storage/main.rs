@@ -4,13 +4,8 @@ mod any_bytes;
 mod files;
 mod processes;
 
-use reflexion::domain::Category;
-use reflexion::domain::Reflection;
-use reflexion::domain::ReflectionId;
-use reflexion::domain::SessionId;
-use reflexion::domain::Timestamp;
-use reflexion::services::RecentQuery;
-use reflexion::services::Storage;
+use reflexion::domain::{Category, Reflection, ReflectionId, SessionId, Timestamp};
+use reflexion::services::{RecentQuery, Storage};
 use reflexion::storage::JsonlStorage;
 use std::path::Path;
 

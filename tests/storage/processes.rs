@@ -1,25 +1,13 @@
 //! Several processes on one file, and processes that are stopped.
 
-use super::all;
-use super::block_on;
-use super::line;
-use super::of;
-use super::recent;
-use super::reflection;
+use super::{all, block_on, line, of, recent, reflection};
 use reflexion::domain::Timestamp;
-use reflexion::services::Storage;
-use reflexion::services::StorageError;
+use reflexion::services::{Storage, StorageError};
 use reflexion::storage::JsonlStorage;
 use std::fs;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Lines;
-use std::path::Path;
-use std::path::PathBuf;
-use std::process::Child;
-use std::process::ChildStdout;
-use std::process::Command;
-use std::process::Stdio;
+use std::io::{BufRead, BufReader, Lines};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// A file size limit stands for a disk that fills up in the middle of a write.
 #[test]

@@ -3,8 +3,7 @@
 //! `cargo run -p reflexion-memory --example lessons`
 
 use reflexion_core::domain::Reflection;
-use reflexion_core::services::RecentQuery;
-use reflexion_core::services::Storage;
+use reflexion_core::services::{RecentQuery, Storage};
 use reflexion_memory::storage::JsonlStorage;
 use reflexion_text::prompt::format_reflections;
 use std::error::Error;

@@ -2,10 +2,8 @@
 #![forbid(unsafe_code)]
 
 // What its modules import.
-use reflexion_core::domain;
-use reflexion_core::services;
+use reflexion_core::{domain, services};
 use reflexion_files::files;
-use reflexion_text::prompt;
-use reflexion_text::redaction;
+use reflexion_text::{prompt, redaction};
 
 pub mod storage;

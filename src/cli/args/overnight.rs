@@ -1,8 +1,7 @@
 //! `overnight`.
 
 use super::HowArgs;
-use crate::overnight::Until;
-use crate::overnight::Window;
+use crate::overnight::{Until, Window};
 use jiff::SignedDuration;
 
 /// Work through the task list unattended.

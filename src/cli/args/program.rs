@@ -1,27 +1,11 @@
 //! The program and its commands.
 
-use super::AnalyzeArgs;
-use super::ApplyArgs;
-use super::CompletionsArgs;
-use super::ConfigArgs;
-use super::DoctorArgs;
-use super::EvalArgs;
-use super::HookArgs;
-use super::InitArgs;
-use super::JudgeArgs;
-use super::MemoryArgs;
-use super::NotifyArgs;
-use super::OvernightArgs;
-use super::ReportArgs;
-use super::RiskArgs;
-use super::RunArgs;
-use super::StatusArgs;
-use super::TaskArgs;
-use super::TranscriptArgs;
-use super::TrustArgs;
-use super::WatchArgs;
-use clap::Parser;
-use clap::Subcommand;
+use super::{
+    AnalyzeArgs, ApplyArgs, CompletionsArgs, ConfigArgs, DoctorArgs, EvalArgs, HookArgs, InitArgs, JudgeArgs,
+    MemoryArgs, NotifyArgs, OvernightArgs, ReportArgs, RiskArgs, RunArgs, StatusArgs, TaskArgs, TranscriptArgs,
+    TrustArgs, WatchArgs,
+};
+use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 
 /// Makes coding agents learn from their failed attempts.

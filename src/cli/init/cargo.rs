@@ -2,8 +2,7 @@
 
 use super::found::Found;
 use super::package::Package;
-use crate::domain::CheckCommand;
-use crate::domain::CheckSpec;
+use crate::domain::{CheckCommand, CheckSpec};
 
 /// A cold build of a large workspace may take longer than the usual ten minutes.
 const COLD_BUILD_MS: u64 = 1_800_000;

@@ -1,12 +1,8 @@
 //! Which toolchains are where.
 
-use super::cargo;
 use super::found::Found;
-use super::go;
-use super::make;
-use super::node;
 use super::package::Package;
-use super::python;
+use super::{cargo, go, make, node, python};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! What one toolchain needs at one place.
 
-use crate::domain::CheckCommand;
-use crate::domain::CheckSpec;
+use crate::domain::{CheckCommand, CheckSpec};
 use std::collections::BTreeMap;
 
 /// A toolchain that was found, with what it needs. Commands and paths are relative to its place until

@@ -1,8 +1,7 @@
 //! Reading a package's directory: files, subdirectories, and what `.gitignore` says of generated ones.
 
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Directories that are never packages of the project: generated, third-party, or made to fail.
 const SKIPPED: [&str; 14] = [

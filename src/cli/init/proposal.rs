@@ -2,8 +2,7 @@
 
 use super::found::Found;
 use crate::domain::CheckSpec;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Who works where no coding agent is installed.

@@ -1,10 +1,8 @@
 //! Python: pytest if it is configured, declared or used, otherwise unittest; uv, poetry or a `.venv` of its own.
 
-use super::found::Found;
-use super::found::quoted;
+use super::found::{Found, quoted};
 use super::package::Package;
-use super::python_deps::Declared;
-use super::python_deps::Pytest;
+use super::python_deps::{Declared, Pytest};
 
 /// Files that make a directory a Python project.
 const MANIFESTS: [&str; 6] = ["pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "conftest.py"];

@@ -1,8 +1,7 @@
 //! What a Python project declares to need.
 
 use super::package::Package;
-use toml::Table;
-use toml::Value;
+use toml::{Table, Value};
 
 /// Extras and groups that are for working on the project.
 const FOR_TESTS: [&str; 6] = ["test", "tests", "testing", "dev", "develop", "development"];

@@ -1,11 +1,8 @@
 //! What is said about it: prose for people, one document for programs.
 
-use super::found::Found;
-use super::found::quoted;
-use super::proposal::NO_CHECK;
-use super::proposal::checks;
-use serde_json::Value;
-use serde_json::json;
+use super::found::{Found, quoted};
+use super::proposal::{NO_CHECK, checks};
+use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
 

@@ -1,21 +1,13 @@
 //! Which run is watched, and in which form.
 
 use super::ink::Ink;
-use super::lines;
-use super::terminal;
-use crate::cli::Exit;
+use super::{lines, terminal};
 use crate::cli::args::WatchArgs;
 use crate::cli::output::out;
-use crate::cli::project;
-use crate::cli::report::Chosen;
-use crate::cli::report::Waits;
-use crate::cli::report::choose;
-use crate::cli::report::unreadable;
-use crate::cli::report::waits;
-use crate::report::night::NightState;
-use crate::report::night::Times;
-use crate::report::night::watch;
+use crate::cli::report::{Chosen, Waits, choose, unreadable, waits};
+use crate::cli::{Exit, project};
 use crate::report::night::watch::Scene;
+use crate::report::night::{NightState, Times, watch};
 use crate::runtime::RunWatch;
 use anyhow::Context;
 use serde_json::json;

@@ -1,7 +1,6 @@
 //! Everything about one task.
 
-use super::draw::Pen;
-use super::draw::wrapped;
+use super::draw::{Pen, wrapped};
 use super::ink::Tone;
 use super::screen::Screen;
 use crate::report;

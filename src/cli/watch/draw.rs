@@ -1,19 +1,14 @@
 //! The screen as cells: the head, the parts below it, the keys at the bottom.
 
-use super::ink::Ink;
-use super::ink::Tone;
-use super::rooms::Wish;
-use super::rooms::rooms;
-use super::screen::List;
-use super::screen::Screen;
-use crate::report::night::SpanKind;
-use crate::report::night::watch;
+use super::ink::{Ink, Tone};
+use super::rooms::{Wish, rooms};
+use super::screen::{List, Screen};
 use crate::report::night::watch::Cell;
+use crate::report::night::{SpanKind, watch};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::text::Line;
-use ratatui::text::Span;
+use ratatui::text::{Line, Span};
 
 /// From so many rows for the parts on, a worker has a row for its task's title too.
 const HIGH: usize = 26;

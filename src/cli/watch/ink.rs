@@ -1,9 +1,7 @@
 //! How things look: the terminal's own sixteen colours on its own background, and never a colour alone.
 
 use crate::report::night::TaskState;
-use ratatui::style::Color;
-use ratatui::style::Modifier;
-use ratatui::style::Style;
+use ratatui::style::{Color, Modifier, Style};
 
 /// With or without colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

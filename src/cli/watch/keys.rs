@@ -1,13 +1,8 @@
 //! What keys do.
 
-use super::screen::List;
-use super::screen::Opened;
-use super::screen::Screen;
+use super::screen::{List, Opened, Screen};
 use crate::report::night::watch::Live;
-use crossterm::event::KeyCode;
-use crossterm::event::KeyEvent;
-use crossterm::event::KeyEventKind;
-use crossterm::event::KeyModifiers;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// So many rows for `PageUp` and `PageDown` in a list.
 const PAGE: usize = 10;

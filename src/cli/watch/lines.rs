@@ -1,11 +1,9 @@
 //! A run as lines in a pipe or a log, as they come.
 
-use super::command::Source;
-use super::command::now;
+use super::command::{Source, now};
 use crate::cli::output::outln;
-use crate::report::night::NightState;
-use crate::report::night::watch;
 use crate::report::night::watch::Scene;
+use crate::report::night::{NightState, watch};
 use std::time::Duration;
 
 /// So many lines of what was before are printed first.

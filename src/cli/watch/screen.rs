@@ -1,12 +1,9 @@
 //! What a watcher looks at: the scene, the list that the keys go to, and what is chosen and opened.
 
 use super::ink::Ink;
-use crate::domain::SessionId;
-use crate::domain::TaskId;
-use crate::report::night::TaskState;
-use crate::report::night::Times;
-use crate::report::night::watch::Live;
-use crate::report::night::watch::Scene;
+use crate::domain::{SessionId, TaskId};
+use crate::report::night::watch::{Live, Scene};
+use crate::report::night::{TaskState, Times};
 
 /// The whole screen, without the terminal it is on.
 pub struct Screen {

@@ -1,7 +1,6 @@
 //! The terminal: taken for the screen, and given back as it was, however the program ends.
 
-use super::command::Source;
-use super::command::now;
+use super::command::{Source, now};
 use super::ink::Ink;
 use super::keys::After;
 use super::screen::Screen;
@@ -9,19 +8,14 @@ use crate::cli::Exit;
 use crate::domain::SessionId;
 use crate::report::night::watch::Scene;
 use anyhow::Context;
-use crossterm::cursor;
-use crossterm::event::Event;
-use crossterm::event::EventStream;
-use crossterm::execute;
-use crossterm::terminal;
+use crossterm::event::{Event, EventStream};
+use crossterm::{cursor, execute, terminal};
 use futures_util::StreamExt;
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use std::io::Stdout;
-use std::io::stdout;
+use std::io::{Stdout, stdout};
 use std::time::Duration;
-use tokio::signal::unix::SignalKind;
-use tokio::signal::unix::signal;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
 /// How often it looks whether there is something new; what did not change is not sent to the terminal.

@@ -5,10 +5,8 @@
 //! comments allowed), OpenCode 1.18 (plugins in `.opencode/plugin/`). Each was fired with that version.
 
 use super::edit;
-use super::edit::EditError;
-use super::edit::Entry;
-use std::path::Path;
-use std::path::PathBuf;
+use super::edit::{EditError, Entry};
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// A file of ours that OpenCode loads.

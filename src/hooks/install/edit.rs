@@ -5,11 +5,7 @@
 
 use super::agent::is_ours;
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::CstArray;
-use jsonc_parser::cst::CstInputValue;
-use jsonc_parser::cst::CstNode;
-use jsonc_parser::cst::CstObject;
-use jsonc_parser::cst::CstRootNode;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 
 /// A file that cannot be changed safely.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -7,11 +7,6 @@ mod agent;
 mod edit;
 mod place;
 
-pub use agent::HookAgent;
-pub use agent::Installing;
-pub use agent::Left;
-pub use agent::Scope;
-pub use agent::Verify;
+pub use agent::{HookAgent, Installing, Left, Scope, Verify};
 pub use edit::EditError;
-pub use place::Changed;
-pub use place::InstallError;
+pub use place::{Changed, InstallError};

@@ -1,14 +1,10 @@
 //! Reading and writing the settings file itself.
 
-use super::agent::Installing;
-use super::agent::Left;
-use super::agent::Scope;
-use crate::files::Place;
-use crate::files::read_named;
+use super::agent::{Installing, Left, Scope};
+use crate::files::{Place, read_named};
 use std::io;
 use std::io::ErrorKind;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What was done to a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,9 +129,7 @@ fn place(file: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HookAgent;
-    use super::super::Scope;
-    use super::super::Verify;
+    use super::super::{HookAgent, Scope, Verify};
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;

@@ -4,15 +4,9 @@ mod log;
 mod patch;
 
 use super::git::Git;
-use super::work_tree::MISSING;
-use super::work_tree::PARTIAL;
-use super::work_tree::is_for_want_of_objects;
+use super::work_tree::{MISSING, PARTIAL, is_for_want_of_objects};
 use crate::domain::HistoryExtent;
-use crate::services::AnyCommitReader;
-use crate::services::History;
-use crate::services::HistoryError;
-use crate::services::HistoryQuery;
-use crate::services::WorkspaceError;
+use crate::services::{AnyCommitReader, History, HistoryError, HistoryQuery, WorkspaceError};
 use async_trait::async_trait;
 use log::LogReader;
 

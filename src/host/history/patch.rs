@@ -1,7 +1,6 @@
 //! Reads the patch of one commit, line by line.
 
-use crate::domain::FileChange;
-use crate::domain::line_fingerprint;
+use crate::domain::{FileChange, line_fingerprint};
 
 /// So many fingerprints are kept of a commit: more is a vendored or generated tree, whose lines say nothing.
 const KEPT_LINES: usize = 200_000;

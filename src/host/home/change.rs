@@ -1,10 +1,8 @@
 //! What of the files that steer tools is another one than before.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One of these files that is another one than before.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

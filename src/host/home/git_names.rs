@@ -4,8 +4,7 @@
 
 use super::peek::first_bytes;
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// No file of settings is longer.
 const MOST_BYTES: u64 = 1 << 20;

@@ -1,18 +1,11 @@
 //! The list of `config/home_files.toml`.
 
 use super::HomePlaces;
-use globset::Glob;
-use globset::GlobBuilder;
-use globset::GlobMatcher;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
+use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::path::Path;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 /// What the environment says.

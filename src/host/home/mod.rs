@@ -14,8 +14,7 @@ mod trees;
 
 pub use change::HomeChange;
 pub(super) use runs::Beginning;
-pub use runs::HomeRuns;
-pub use runs::LeftInHome;
+pub use runs::{HomeRuns, LeftInHome};
 
 #[cfg(test)]
 pub(in crate::host) use list::below_home;
@@ -24,18 +23,13 @@ use super::process::project_key;
 use super::workspaces::EACH_RUN;
 use crate::domain::policy;
 use change::How;
-use list::PATTERNS;
-use list::Pattern;
-use list::Variables;
+use list::{PATTERNS, Pattern, Variables};
 use peek::first_bytes;
-use sha2::Digest;
-use sha2::Sha256;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 use trees::Tree;
@@ -324,8 +318,7 @@ impl Found {
 
     /// The same with the beginning of the file.
     fn read(path: &Path) -> Option<(Self, Vec<u8>)> {
-        use std::io::ErrorKind::NotADirectory;
-        use std::io::ErrorKind::NotFound;
+        use std::io::ErrorKind::{NotADirectory, NotFound};
         let link = match path.symlink_metadata() {
             Ok(metadata) if metadata.is_symlink() => std::fs::read_link(path).ok(),
             Ok(_) => None,
@@ -364,8 +357,7 @@ mod tests {
     use super::*;
     use std::ffi::OsString;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn nothing_set(_: &str) -> Option<OsString> {
         None

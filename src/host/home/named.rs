@@ -1,13 +1,9 @@
 //! The files in the home directory that a file of settings names: what a shell sources, a program that stands in for another one.
 
-use super::list::PATTERNS;
-use super::list::entries;
-use super::list::matcher;
+use super::list::{PATTERNS, entries, matcher};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 /// How the home directory is written before a `/`.
 const HOME: [&[u8]; 4] = [b"~", b"$HOME", b"${HOME}", b"${user.home}"];

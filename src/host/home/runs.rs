@@ -4,38 +4,22 @@
 //! killed, whatever differs from its beginning counts. A person who trusts a change accepts it; a file that is as it was before, or is another one
 //! than the run left, is nobody's question any more.
 
-use super::Found;
-use super::HomeChange;
-use super::HomeFiles;
-use super::HomePlaces;
-use super::change;
 use super::change::How;
-use super::name;
-use super::short;
 use super::trees::Stamp;
-use crate::domain::RunId;
-use crate::domain::TrustItem;
-use crate::domain::TrustKind;
-use crate::domain::policy;
-use crate::files::Kind;
-use crate::files::Place;
+use super::{Found, HomeChange, HomeFiles, HomePlaces, change, name, short};
+use crate::domain::{RunId, TrustItem, TrustKind, policy};
+use crate::files::{Kind, Place};
 use crate::host::lock::lock_holder;
 use crate::host::process::project_key;
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fmt::Write;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::ffi::OsStringExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const VERSION: u32 = 1;
 

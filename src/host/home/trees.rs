@@ -3,26 +3,18 @@
 //! There may be tens of thousands of files in them, so nobody reads those: size, mode and times tell one from another. The time of the last
 //! change of an inode cannot be set back.
 
-use super::HomePlaces;
-use super::list::PATTERNS;
-use super::list::Variables;
-use super::list::Within;
-use super::may_write;
+use super::list::{PATTERNS, Variables, Within};
 use super::peek::first_bytes;
-use sha2::Digest;
-use sha2::Sha256;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use super::{HomePlaces, may_write};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// So many files of all trees are looked at.
 pub(super) const MOST: usize = 50_000;

@@ -5,20 +5,12 @@
 //! confined is not started.
 
 use super::mark::project_key;
-use crate::domain::policy::Project;
-use crate::domain::policy::Sandbox;
-use crate::files::Root;
-use crate::files::gone;
-use crate::host::workspaces::TRIED;
-use crate::host::workspaces::WORKTREES;
-use crate::host::workspaces::cache_of;
-use crate::host::workspaces::state_dir;
-use crate::services::Command;
-use crate::services::Sandboxed;
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use crate::domain::policy::{Project, Sandbox};
+use crate::files::{Root, gone};
+use crate::host::workspaces::{TRIED, WORKTREES, cache_of, state_dir};
+use crate::services::{Command, Sandboxed};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Devices that programs write to as a matter of course.
 const DEVICES: [&str; 9] = [

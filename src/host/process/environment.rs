@@ -2,8 +2,7 @@
 
 use super::mark::MARK;
 use crate::services::Command;
-use globset::GlobBuilder;
-use globset::GlobSetBuilder;
+use globset::{GlobBuilder, GlobSetBuilder};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 

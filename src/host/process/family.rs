@@ -1,11 +1,8 @@
 //! Everything a program started: ending and reaping it.
 
 use super::running::Entry;
-use rustix::process::Pid;
-use rustix::process::Signal;
-use rustix::process::WaitOptions;
-use std::time::Duration;
-use std::time::Instant;
+use rustix::process::{Pid, Signal, WaitOptions};
+use std::time::{Duration, Instant};
 
 /// How long a sweep waits for killed processes to be gone; only one in uninterruptible sleep takes so long.
 pub(super) const SWEEP_LIMIT: Duration = Duration::from_secs(2);

@@ -1,11 +1,9 @@
 //! Whether programs work or only wait.
 
 use super::table::Process;
-use rustix::process::Pid;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 use std::path::PathBuf;
-use std::sync::mpsc::Receiver;
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// Returns when the programs of a process group have used no processor time for this long: they wait for something that does

@@ -5,8 +5,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use tokio::process::Child;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 /// Starts a program that may write below these places only, and, where the kernel knows how (Linux 6.12), may send signals to
 /// nothing outside, and reach no socket there that has no path.
@@ -24,12 +23,7 @@ pub(super) fn spawn(command: &mut Command, write: &[PathBuf]) -> io::Result<Chil
 
 #[cfg(target_os = "linux")]
 fn restrict(write: &[PathBuf]) -> io::Result<()> {
-    use landlock::ABI;
-    use landlock::AccessFs;
-    use landlock::PathBeneath;
-    use landlock::PathFd;
-    use landlock::RulesetCreatedAttr;
-    use landlock::RulesetStatus;
+    use landlock::{ABI, AccessFs, PathBeneath, PathFd, RulesetCreatedAttr, RulesetStatus};
     let words = |what: &dyn std::fmt::Display| {
         io::Error::other(format!(
             "Landlock cannot be used here ({what}); it needs Linux 6.2 or newer with `landlock` among its security modules"
@@ -55,11 +49,7 @@ fn restrict(write: &[PathBuf]) -> io::Result<()> {
 /// Everything that writes is handled, or it is an error. Signals and sockets without a path are handled where the kernel can.
 #[cfg(target_os = "linux")]
 fn ruleset(access: landlock::BitFlags<landlock::AccessFs>) -> Result<landlock::RulesetCreated, landlock::RulesetError> {
-    use landlock::CompatLevel;
-    use landlock::Compatible;
-    use landlock::Ruleset;
-    use landlock::RulesetAttr;
-    use landlock::Scope;
+    use landlock::{CompatLevel, Compatible, Ruleset, RulesetAttr, Scope};
     let files = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(access);
     match files()?.scope(Scope::Signal | Scope::AbstractUnixSocket) {
         Ok(with_signals) => with_signals.create(),

@@ -1,19 +1,13 @@
 //! What a killed run left behind.
 
-use super::family::SWEEP_LIMIT;
-use super::family::UNCLEAR_LIMIT;
-use super::mark::is_of_dead_run;
-use super::mark::project_key;
+use super::family::{SWEEP_LIMIT, UNCLEAR_LIMIT};
+use super::mark::{is_of_dead_run, project_key};
 use super::table::Process;
 use crate::domain::policy;
-use rustix::process::Pid;
-use rustix::process::Signal;
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
+use rustix::process::{Pid, Signal};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Ends the programs of a run that was killed, wherever they work, and says how many: those with a mark of the project
 /// with this state directory whose runtime is dead, those with any mark below one of `places`, and what either started.
@@ -97,8 +91,7 @@ fn lineage(table: &HashMap<i32, Process>, pid: i32) -> impl Iterator<Item = i32>
 mod tests {
     use super::super::mark::MARK;
     use super::*;
-    use std::process::Child;
-    use std::process::Command;
+    use std::process::{Child, Command};
 
     /// A process that sleeps until it is ended.
     struct Sleeper(Child);

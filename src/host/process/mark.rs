@@ -1,8 +1,7 @@
 //! The mark that a program and its descendants carry in their environment.
 
 use super::table::Process;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

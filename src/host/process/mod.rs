@@ -23,15 +23,11 @@ mod running;
 mod table;
 
 pub(super) use confine::git_dir_of;
-pub(super) use idle::ChildTree;
-pub(super) use idle::WaitsFor;
-pub(super) use idle::until_at_pipe;
-pub(super) use idle::until_idle;
+pub(super) use idle::{ChildTree, WaitsFor, until_at_pipe, until_idle};
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;
 pub use mark::is_within_run_of;
-pub(super) use mark::marked;
-pub(super) use mark::project_key;
+pub(super) use mark::{marked, project_key};
 pub(super) use occupants::is_occupied;
 pub use runner::HostRunner;
 pub use running::is_the_program;

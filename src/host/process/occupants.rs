@@ -25,8 +25,7 @@ fn has_open(pid: i32, dir: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
-    use std::process::Stdio;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn whoever_stands_there_or_has_a_file_open_is_seen() {

@@ -1,21 +1,11 @@
 //! What runs now: the programs that this process started, and what can be said to be theirs.
 
 use super::mark;
-use super::table::Marked;
-use super::table::Process;
-use super::table::Table;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use super::table::{Marked, Process, Table};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::Once;
-use std::sync::OnceLock;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use tokio::process::Child;
 
 /// Children that this process had before it started anything, by id and start time: whoever started it by `exec` may have

@@ -2,17 +2,13 @@
 
 use super::mark::MARK;
 use std::cell::RefCell;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileExt;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::Instant;
+use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The numbers of `openat` and of the older `open`, where we know them.
 const OPENAT: Option<u32> = if cfg!(target_arch = "x86_64") {

@@ -2,21 +2,12 @@
 
 use super::HostRunner;
 use crate::domain::CheckCommand;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::Flow;
-use crate::services::OutputReader;
-use crate::services::Watch;
+use crate::services::{Command, CommandEnd, CommandError, CommandOutput, CommandRunner, Flow, OutputReader, Watch};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::time::Duration;
-use std::time::Instant;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 fn shell(line: &str) -> Command {
     let mut command = Command::new(["sh"], "/");

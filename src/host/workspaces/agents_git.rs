@@ -5,22 +5,15 @@
 //! of it is written anew before the next attempt. The runtime itself reads nothing of it but which ignored files its index has.
 
 use super::begin::Begun;
-use super::gitmodules::Gitmodules;
-use super::gitmodules::name_in;
+use super::gitmodules::{Gitmodules, name_in};
 use super::layout::Layout;
 use super::repository::Repository;
 use super::settings::Settings;
-use super::store::FILE_MODE;
-use super::store::Frozen;
-use super::store::IGNORE_CASE;
-use super::store::alternates;
-use super::store::lay_dirs;
-use crate::files::Kind;
-use crate::files::Root;
+use super::store::{FILE_MODE, Frozen, IGNORE_CASE, alternates, lay_dirs};
+use crate::files::{Kind, Root};
 use crate::services::WorkspaceError;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What git says while an operation is half done.

@@ -3,19 +3,15 @@
 //! Tools that build compare times (`node_modules: package.json`). A file that has got its first content back is as old as it was, so
 //! that what was carried in after it is still the younger one. Files with another content are as old as their writing.
 
-use super::layout::blocking;
-use super::layout::io_error;
+use super::layout::{blocking, io_error};
 use super::slot::Slot;
-use crate::files::Kind;
-use crate::files::Root;
+use crate::files::{Kind, Root};
 use crate::services::WorkspaceError;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The files of a tree, as old as they were when they were written first.

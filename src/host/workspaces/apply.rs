@@ -5,33 +5,19 @@
 //! ([`copies`](super::copies)), which take the places of these at last. So either all of it arrives, as unstaged changes, or nothing
 //! is another. Until they do, it can be interrupted; from then on it comes to its end.
 
-use super::copies::Bench;
-use super::copies::Copies;
-use super::layout::Layout;
-use super::layout::blocking;
-use super::layout::io_error;
+use super::copies::{Bench, Copies};
+use super::layout::{Layout, blocking, io_error};
 use super::open::Merge;
-use super::placed::AllPlaced;
-use super::placed::Placed;
-use super::recorder::Difference;
-use super::recorder::Recorder;
-use super::recorder::Recording;
-use super::recorder::Submodule;
-use super::repository::Kind;
-use super::repository::Repository;
-use super::repository::branch;
-use crate::domain::RunId;
-use crate::domain::TaskId;
+use super::placed::{AllPlaced, Placed};
+use super::recorder::{Difference, Recorder, Recording, Submodule};
+use super::repository::{Kind, Repository, branch};
+use crate::domain::{RunId, TaskId};
 use crate::files::Root;
-use crate::host::git::Call;
-use crate::host::git::Git;
-use crate::host::git::listing;
-use crate::services::Applied;
-use crate::services::WorkspaceError;
+use crate::host::git::{Call, Git, listing};
+use crate::services::{Applied, WorkspaceError};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 pub(super) async fn apply(

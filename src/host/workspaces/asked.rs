@@ -2,10 +2,8 @@
 //!
 //! Whoever asks holds a lock on a file in it ([`HELD`]), which goes with the process, however that ends.
 
-use crate::files::Kind;
-use crate::files::Root;
-use crate::services::ASKED;
-use crate::services::HELD;
+use crate::files::{Kind, Root};
+use crate::services::{ASKED, HELD};
 use std::fs::File;
 use std::io;
 use std::path::Path;

@@ -3,12 +3,9 @@
 use super::layout::io_error;
 use super::recorder::Recorder;
 use crate::host::git::failed;
-use crate::services::Taken;
-use crate::services::WorkspaceError;
-use crate::toolchain::Apart;
-use crate::toolchain::inline_tests;
-use std::path::Component;
-use std::path::Path;
+use crate::services::{Taken, WorkspaceError};
+use crate::toolchain::{Apart, inline_tests};
+use std::path::{Component, Path};
 
 /// An index of our own, beside that of the files.
 const INDEX: &str = "blend-index";

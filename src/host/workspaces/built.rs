@@ -1,34 +1,21 @@
 //! What was built of a slot's files: by `setup`, which stays in them, and by checks, in build caches. Neither may speak for other files than
 //! those that it was built of.
 
-use super::agents_git::DIR;
-use super::agents_git::MODULES;
+use super::agents_git::{DIR, MODULES};
 use super::begin::Begun;
-use super::layout::blocking;
-use super::layout::cache_of;
-use super::layout::io_error;
+use super::layout::{blocking, cache_of, io_error};
 use super::reads::Reads;
-use super::room_cache::Room;
-use super::room_cache::RoomCache;
-use super::slot::Known;
-use super::slot::Slot;
-use super::slot::Target;
-use super::slots::Number;
-use super::slots::Role;
+use super::room_cache::{Room, RoomCache};
+use super::slot::{Known, Slot, Target};
+use super::slots::{Number, Role};
 use super::sweep::Tracked;
-use crate::files::Kind;
-use crate::files::Root;
+use crate::files::{Kind, Root};
 use crate::services::WorkspaceError;
 use crate::toolchain;
 use crate::toolchain::Reuse;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Stands for where build caches are, in the values of `workspace.env`.

@@ -5,11 +5,9 @@
 //! beside `foo.rs`), nor of one that only a tool looks for (`clippy.toml`).
 
 use crate::files::Root;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where cargo notes, in each profile's directory, of what state of its sources a package was built.
 const FINGERPRINT: &str = ".fingerprint";

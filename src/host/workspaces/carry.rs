@@ -1,20 +1,16 @@
 //! Choosing which untracked things of the user are copied into a workspace.
 
 use super::host_workspaces::Shared;
-use super::kept::inside;
-use super::kept::is_of_git;
+use super::kept::{inside, is_of_git};
 use super::layout::blocking;
 use super::repository::Repository;
 use super::whole_paths;
 use crate::host::git;
 use crate::services::WorkspaceError;
 use crate::toolchain;
-use globset::Glob;
-use globset::GlobBuilder;
-use globset::GlobMatcher;
+use globset::{Glob, GlobBuilder, GlobMatcher};
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The user's untracked paths that every workspace gets.
 pub(super) async fn chosen(shared: &Shared, repository: &Repository) -> Result<Chosen, WorkspaceError> {

@@ -4,20 +4,14 @@
 //! user saved something meanwhile. Only when all is ready, what was changed is moved to its place. Whatever ends that earlier leaves
 //! nothing behind: the [`Bench`] on which it is prepared goes with its value.
 
-use super::layout::Layout;
-use super::layout::io_error;
-use crate::files::Kind;
-use crate::files::Look;
-use crate::files::Root;
-use crate::host::lock::STARTING;
-use crate::host::lock::try_lock_within;
+use super::layout::{Layout, io_error};
+use crate::files::{Kind, Look, Root};
+use crate::host::lock::{STARTING, try_lock_within};
 use crate::services::WorkspaceError;
 use std::collections::HashSet;
-use std::fs::File;
-use std::fs::TryLockError;
+use std::fs::{File, TryLockError};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Where the copies are, in the machine state, until the user's files are touched.

@@ -1,26 +1,16 @@
 //! What of the home directory steers tools while a run is at work.
 
-use super::layout::blocking;
-use super::layout::io_error;
+use super::layout::{blocking, io_error};
 use super::slot::AT_ONCE;
-use crate::domain::RunId;
-use crate::domain::policy;
-use crate::host::HomeChange;
-use crate::host::HomeFiles;
-use crate::host::HomePlaces;
-use crate::host::HomeRuns;
+use crate::domain::{RunId, policy};
 use crate::host::home::Beginning;
+use crate::host::{HomeChange, HomeFiles, HomePlaces, HomeRuns};
 use crate::services::WorkspaceError;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
-use std::time::SystemTime;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Instant, SystemTime};
 
 /// The home directory of a run.
 pub(super) struct Home {

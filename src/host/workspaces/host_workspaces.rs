@@ -1,35 +1,18 @@
 //! The port `Workspaces` over git.
 
-use super::apply;
-use super::begin;
 use super::begin::Begun;
-use super::integration;
-use super::layout::EACH_RUN;
-use super::layout::Layout;
-use super::layout::blocking;
-use super::open;
+use super::layout::{EACH_RUN, Layout, blocking};
 use super::slots::Slots;
-use super::space;
 use super::workspace::HostWorkspace;
-use crate::domain::RunId;
-use crate::domain::TaskId;
-use crate::domain::policy;
+use super::{apply, begin, integration, open, space};
+use crate::domain::{RunId, TaskId, policy};
 use crate::host::process::git_dir_of;
-use crate::services::Applied;
-use crate::services::BeginRun;
-use crate::services::Branches;
-use crate::services::Clock;
-use crate::services::CommandRunner;
-use crate::services::OpenWorkspace;
-use crate::services::RunBase;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::services::{
+    Applied, BeginRun, Branches, Clock, CommandRunner, OpenWorkspace, RunBase, Workspace, WorkspaceError, Workspaces,
+};
 use async_trait::async_trait;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// Workspaces of one project on this machine; see [`Workspaces`].

@@ -6,27 +6,14 @@
 
 use super::begin::Begun;
 use super::layout::Layout;
-use super::open::Merge;
-use super::open::tree_of;
+use super::open::{Merge, tree_of};
 use super::placed;
-use super::placed::AllPlaced;
-use super::placed::Placed;
-use super::repository::Arrival;
-use super::repository::Kind;
-use super::repository::Repository;
-use super::repository::branch;
+use super::placed::{AllPlaced, Placed};
+use super::repository::{Arrival, Kind, Repository, branch};
 use super::workspace::Parts;
-use crate::domain::RunId;
-use crate::domain::TreeId;
-use crate::services::AHEAD;
-use crate::services::Branches;
-use crate::services::CommitRequest;
-use crate::services::RebaseOutcome;
-use crate::services::Rebased;
-use crate::services::ResumedBase;
-use crate::services::WorkspaceError;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use crate::domain::{RunId, TreeId};
+use crate::services::{AHEAD, Branches, CommitRequest, RebaseOutcome, Rebased, ResumedBase, WorkspaceError};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
 /// The full name of the branch; no task may have this id in a run that merges.

@@ -9,19 +9,13 @@
 
 use super::carried::Carried;
 use super::layout::io_error;
-use crate::files::Kind;
-use crate::files::Look;
-use crate::files::Root;
+use crate::files::{Kind, Look, Root};
 use crate::services::WorkspaceError;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs;
-use std::io;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
+use std::{fs, io};
 
 /// What is kept, and from where it is brought back.
 #[derive(Debug)]

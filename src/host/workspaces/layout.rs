@@ -1,19 +1,13 @@
 //! Where things lie under `.reflection/`.
 
-use crate::domain::RunId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::policy;
-use crate::files::Root;
-use crate::files::gone;
+use crate::domain::{RunId, SubtaskId, TaskId, policy};
+use crate::files::{Root, gone};
 use crate::host::process::project_key;
 use crate::services::WorkspaceError;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Paths of a project's machine state.
 #[derive(Debug, Clone)]

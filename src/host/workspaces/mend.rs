@@ -1,19 +1,14 @@
 //! Repairing a workspace. Only what the run made is touched: the workspace's own directories, and locks with names that
 //! nobody but the run uses.
 
-use super::layout::blocking;
-use super::layout::io_error;
-use super::repository::Kind;
-use super::repository::branch;
-use super::workspace::HostWorkspace;
-use super::workspace::Parts;
+use super::layout::{blocking, io_error};
+use super::repository::{Kind, branch};
+use super::workspace::{HostWorkspace, Parts};
 use crate::domain::Spell;
 use crate::services::WorkspaceError;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// git holds a lock on a ref for milliseconds; one that nobody has open for so long was left behind.
 const STALE_AFTER: Duration = Duration::from_mins(1);

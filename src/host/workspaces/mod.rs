@@ -56,18 +56,12 @@ mod sweep;
 mod whole_paths;
 mod workspace;
 
-pub(super) use layout::EACH_RUN;
-pub(super) use layout::WORKTREES;
-pub(super) use layout::cache_of;
-pub(super) use layout::make_state_dir;
-pub(super) use layout::state_dir;
+pub(super) use layout::{EACH_RUN, WORKTREES, cache_of, make_state_dir, state_dir};
 pub(super) use sandbox::TRIED;
 
 pub use begin::try_base;
-pub use host_workspaces::HostWorkspaces;
-pub use host_workspaces::HostWorkspacesParams;
-pub use sandbox::hidden_in_sandbox;
-pub use sandbox::try_sandbox;
+pub use host_workspaces::{HostWorkspaces, HostWorkspacesParams};
+pub use sandbox::{hidden_in_sandbox, try_sandbox};
 
 use crate::services::WorkspaceError;
 

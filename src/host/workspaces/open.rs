@@ -3,24 +3,16 @@
 use super::begin::Begun;
 use super::host_workspaces::Shared;
 use super::placed::AllPlaced;
-use super::repository::Kind;
-use super::repository::base_ref;
-use super::repository::branch;
+use super::repository::{Kind, base_ref, branch};
 use super::slot::Slot;
 use super::slots::Role;
-use super::workspace::HostWorkspace;
-use super::workspace::Parts;
-use super::workspace::Shown;
-use crate::domain::RunId;
-use crate::domain::TaskId;
+use super::workspace::{HostWorkspace, Parts, Shown};
+use crate::domain::{RunId, TaskId};
 use crate::host::git;
 use crate::host::git::Git;
-use crate::services::OpenWorkspace;
-use crate::services::WorkspaceError;
-use crate::services::lines_of_work;
+use crate::services::{OpenWorkspace, WorkspaceError, lines_of_work};
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 pub(super) async fn open(
     shared: &Arc<Shared>,

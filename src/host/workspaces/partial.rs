@@ -1,7 +1,6 @@
 //! Partial clones: what is missing of a commit that a run starts from.
 
-use super::repository::Kind;
-use super::repository::Repository;
+use super::repository::{Kind, Repository};
 use crate::services::WorkspaceError;
 
 /// Fetches the objects of a commit that a partial clone of the user's left out, as git itself would one by one: the repositories of

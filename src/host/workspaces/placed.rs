@@ -4,8 +4,7 @@
 //! started from, is known from here alone.
 
 use super::begin::Begun;
-use super::layout::Layout;
-use super::layout::io_error;
+use super::layout::{Layout, io_error};
 use crate::domain::RunId;
 use crate::services::WorkspaceError;
 use std::collections::BTreeMap;

@@ -13,14 +13,10 @@ use super::begin::Begun;
 use super::home;
 use super::home::Whose;
 use super::repository::Repository;
-use crate::files::Kind;
-use crate::files::Root;
-use crate::services::OutsideChanges;
-use crate::services::WorkspaceError;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::path::Path;
-use std::path::PathBuf;
+use crate::files::{Kind, Root};
+use crate::services::{OutsideChanges, WorkspaceError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Its name is what whoever pushes gets to read.
 const REFUSED: &str = "reflexion-does-not-push://";

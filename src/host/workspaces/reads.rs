@@ -4,15 +4,11 @@
 
 use super::agents_git::DIR;
 use super::recorder::Difference;
-use crate::files::Kind;
-use crate::files::ReadTime;
-use crate::files::Root;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use crate::files::{Kind, ReadTime, Root};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A directory of ours, with a file in it, that are read to see whether reading shows.
 const PROBE: &str = ".reflexion-probe";

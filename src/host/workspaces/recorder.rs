@@ -5,28 +5,21 @@
 //! matter of milliseconds.
 
 use super::agents_git::MODULES;
-use super::gitmodules::GITMODULES;
-use super::gitmodules::Gitmodules;
+use super::gitmodules::{GITMODULES, Gitmodules};
 use super::kept::normal;
-use super::layout::blocking;
-use super::layout::io_error;
+use super::layout::{blocking, io_error};
 use crate::domain::belongs_to_tests;
-use crate::files::Kind;
-use crate::files::Root;
+use crate::files::{Kind, Root};
 use crate::host::git;
-use crate::host::git::Call;
-use crate::host::git::Git;
+use crate::host::git::{Call, Git};
 use crate::services::WorkspaceError;
 use crate::toolchain;
 use sha2::Digest;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Files in a directory, an index of our own, and the repository that takes the objects.

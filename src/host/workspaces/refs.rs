@@ -4,10 +4,8 @@
 //! an object's id - a symbolic ref, another way to store refs (reftable) - is git's business too.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// What refs say.
 #[derive(Debug, PartialEq, Eq)]
@@ -87,9 +85,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn is_absence(error: &io::Error) -> bool {
-    use io::ErrorKind::IsADirectory;
-    use io::ErrorKind::NotADirectory;
-    use io::ErrorKind::NotFound;
+    use io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
 }
 

@@ -1,37 +1,20 @@
 //! The repository behind a project: the user's own, if there is one, and the runtime's beside it.
 
-use super::layout::Layout;
-use super::layout::blocking;
-use super::layout::io_error;
-use super::refs;
+use super::layout::{Layout, blocking, io_error};
 use super::refs::Read;
-use super::store;
 use super::store::Frozen;
-use crate::domain::RunId;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
+use super::{refs, store};
+use crate::domain::{RunId, TaskId, Timestamp};
 use crate::files::Root;
-use crate::host::git;
-use crate::host::git::Call;
-use crate::host::git::Git;
-use crate::host::git::GitOutput;
-use crate::host::git::failed;
-use crate::host::git::git_version;
-use crate::host::lock_holder;
+use crate::host::git::{Call, Git, GitOutput, failed, git_version};
 use crate::host::process::git_dir_of;
+use crate::host::{git, lock_holder};
 use crate::services::WorkspaceError;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Whose repository it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

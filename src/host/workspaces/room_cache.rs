@@ -6,21 +6,15 @@
 //! wrote there stays as long as what it made of the files does. All else is gone before the next check.
 
 use super::cargo_cache;
-use super::kept::Entry;
-use super::kept::look;
+use super::kept::{Entry, look};
 use super::layout::io_error;
-use crate::files::Kind;
-use crate::files::Root;
+use crate::files::{Kind, Root};
 use crate::services::WorkspaceError;
 use crate::toolchain::Reuse;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Where the kept caches of each room are, in the machine state. No program is let in there.
 pub(super) const KEPT: &str = "cache-kept";
@@ -300,8 +294,7 @@ fn bring(from: &Root, to: &Root, path: &Path, entry: &Entry) -> io::Result<()> {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
     use tempfile::TempDir;
 
     fn open(dir: &TempDir, name: &str) -> RoomCache {

@@ -1,21 +1,14 @@
 //! Trying a sandbox out before anything depends on it.
 
-use super::layout::Layout;
-use super::layout::io_error;
+use super::layout::{Layout, io_error};
 use crate::domain::policy;
 use crate::files::Root;
 use crate::host::HostRunner;
 use crate::host::process::git_dir_of;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::WorkspaceError;
+use crate::services::{Command, CommandEnd, CommandError, CommandOutput, CommandRunner, WorkspaceError};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Where it is tried, among the places of the runs.

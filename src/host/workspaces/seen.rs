@@ -5,22 +5,14 @@
 //! the look the content and the names of its extended attributes are remembered too. Of the repository in it, all but the index ([`INDEX`]) counts, whose state
 //! is known otherwise.
 
-use super::agents_git::DIR;
-use super::agents_git::INDEX;
-use crate::files::Kind;
-use crate::files::Look;
-use crate::files::Root;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::hash::BuildHasher;
-use std::hash::Hasher;
-use std::hash::RandomState;
+use super::agents_git::{DIR, INDEX};
+use crate::files::{Kind, Look, Root};
+use std::collections::{BTreeSet, HashMap};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// Longer than any tick of a kernel's clock (10 ms).
 const TICK: Duration = Duration::from_millis(30);

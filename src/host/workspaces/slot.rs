@@ -3,52 +3,30 @@
 //! Everything the runtime does in it goes through the handle of the directory; git works in the very directory that is
 //! held. Where what is known of it cannot be trusted any more ([`Doubt`]), it is made anew.
 
-use super::Doubt;
-use super::agents_git;
-use super::agents_git::INDEX;
-use super::agents_git::Laid;
-use super::agents_git::MODULES;
-use super::agents_index;
+use super::agents_git::{INDEX, Laid, MODULES};
 use super::agents_index::Named;
 use super::ages::Ages;
 use super::begin::Begun;
 use super::carry::chosen;
 use super::host_workspaces::Shared;
-use super::kept::Kept;
-use super::kept::Places;
-use super::layout::EACH_RUN;
-use super::layout::PRIVATE;
-use super::layout::blocking;
-use super::layout::io_error;
-use super::layout::places_of;
+use super::kept::{Kept, Places};
+use super::layout::{EACH_RUN, PRIVATE, blocking, io_error, places_of};
 use super::reads::Reads;
-use super::recorder::IndexStamp;
-use super::recorder::Recorder;
-use super::recorder::stamp;
+use super::recorder::{IndexStamp, Recorder, stamp};
 use super::room_cache::RoomCache;
 use super::seen::Seen;
-use super::slots::Number;
-use super::slots::Role;
-use super::slots::Slots;
-use super::sweep::Dirs;
-use super::sweep::Sweep;
-use super::sweep::Tracked;
+use super::slots::{Number, Role, Slots};
+use super::sweep::{Dirs, Sweep, Tracked};
+use super::{Doubt, agents_git, agents_index};
 use crate::files::Root;
 use crate::host::process::is_occupied;
 use crate::services::WorkspaceError;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::hash::BuildHasher;
-use std::hash::Hasher;
-use std::hash::RandomState;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::time::Duration;
-use std::time::Instant;
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
 pub(super) const AT_ONCE: Duration = Duration::from_millis(250);

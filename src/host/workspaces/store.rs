@@ -5,20 +5,15 @@
 //! reach is ever asked. It borrows the objects of the user's repository and keeps those of recorded trees, whether they are
 //! confirmed or not, so that no `git gc` of the user's loses one.
 
-use super::layout::Layout;
-use super::layout::blocking;
-use super::layout::io_error;
+use super::layout::{Layout, blocking, io_error};
 use super::settings::Settings;
-use crate::files::Kind;
-use crate::files::Root;
+use crate::files::{Kind, Root};
 use crate::host::git::Git;
 use crate::services::WorkspaceError;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How the names of objects are made, as `extensions.objectFormat` has it.
 const SHA1: &str = "sha1";

@@ -4,27 +4,19 @@
 //! Which of the user's repositories and remotes may speak for one is told by where the work says that it comes from, never by the name
 //! that the work gives it. Repositories that an agent can reach are not asked.
 
-use super::gitmodules::GITMODULES;
-use super::gitmodules::Gitmodules;
+use super::gitmodules::{GITMODULES, Gitmodules};
 use super::layout::io_error;
-use super::recorder::Difference;
-use super::recorder::Recorder;
-use super::recorder::Submodule;
+use super::recorder::{Difference, Recorder, Submodule};
 use super::repository::Kind;
 use super::slot::Slot;
 use super::workspace::Parts;
 use crate::host::git::Git;
-use crate::host::process::git_dir_of;
-use crate::host::process::marked;
+use crate::host::process::{git_dir_of, marked};
 use crate::services::WorkspaceError;
 use futures_util::future::try_join_all;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;

@@ -8,17 +8,11 @@
 use super::Doubt;
 use super::agents_git::DIR;
 use super::layout::io_error;
-use super::seen::Differing;
-use super::seen::Seen;
-use crate::files::Kind as FileKind;
-use crate::files::Look;
-use crate::files::Root;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use super::seen::{Differing, Seen};
+use crate::files::{Kind as FileKind, Look, Root};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a directory of a workspace looks like, beside what is in it, and what attributes files in it may have.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Of what the system takes, of a name in a path.
 const LONGEST_NAME: usize = 255;

@@ -1,57 +1,32 @@
 //! One task's workspace.
 
-use super::Doubt;
 use super::agents_git::DIR;
 use super::agents_index::Named;
-use super::apply::diff;
-use super::apply::patch;
+use super::apply::{diff, patch};
 use super::begin::Begun;
 use super::built::CACHE;
 use super::home::Whose;
 use super::host_workspaces::Shared;
-use super::integration;
 use super::layout::Layout;
-use super::open;
-use super::pushes;
-use super::pushes::around_ssh;
-use super::pushes::hand_over;
+use super::pushes::{around_ssh, hand_over};
 use super::readable::readable;
-use super::recorder::Difference;
-use super::recorder::Recording;
-use super::recorder::Submodule;
-use super::repository::Kind;
-use super::repository::branch;
-use super::slot::Slot;
-use super::slot::Target;
+use super::recorder::{Difference, Recording, Submodule};
+use super::repository::{Kind, branch};
+use super::slot::{Slot, Target};
 use super::slots::Role;
-use crate::domain::Change;
-use crate::domain::Spell;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::TreeId;
-use crate::domain::policy;
-use crate::services::CommitRequest;
-use crate::services::Committed;
-use crate::services::Diff;
-use crate::services::OutsideChanges;
-use crate::services::Rebased;
-use crate::services::Restored;
-use crate::services::Taken;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
+use super::{Doubt, integration, open, pushes};
+use crate::domain::{Change, Spell, SubtaskId, TaskId, TreeId, policy};
+use crate::services::{
+    CommitRequest, Committed, Diff, OutsideChanges, Rebased, Restored, Taken, Workspace, WorkspaceError,
+};
 use crate::toolchain;
 use async_trait::async_trait;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
+use globset::{GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
-use tokio::sync::Mutex;
-use tokio::sync::MutexGuard;
-use tokio::sync::OnceCell;
+use tokio::sync::{Mutex, MutexGuard, OnceCell};
 use tokio_util::sync::CancellationToken;
 
 /// A workspace of this machine; see [`Workspace`].

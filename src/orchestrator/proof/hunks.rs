@@ -5,29 +5,18 @@
 //! both called superfluous. A part counts as *carried* only where its whole is red by a failing test: half of a refactoring may be red
 //! without anything that a test asks for. Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
-use super::Runs;
-use super::Walls;
-use super::Within;
-use super::contradiction_alone;
-use super::outcome::Outcome;
-use super::outcome::Reading;
+use super::outcome::{Outcome, Reading};
 use super::parts::Parts;
-use crate::domain::CheckReport;
-use crate::domain::Proof;
-use crate::domain::ProofHunks;
-use crate::domain::TreeId;
-use crate::domain::Verdict;
+use super::{Runs, Walls, Within, contradiction_alone};
+use crate::domain::{CheckReport, Proof, ProofHunks, TreeId, Verdict};
 use crate::orchestrator::judge::Judgement;
 use crate::orchestrator::review;
 use crate::orchestrator::task::TaskRunError;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
-use crate::services::Diff;
-use crate::services::Taken;
+use crate::prompt::{one_line, shorten};
+use crate::services::{Diff, Taken};
 use crate::toolchain;
 use crate::toolchain::CodeChange;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// One hunk: the file's place in the list, and its own there. A file that is not taken apart has one.

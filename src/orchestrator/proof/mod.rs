@@ -24,37 +24,19 @@ pub(super) use self::outcome::is_about_a_name;
 pub(super) use self::seen::Seen;
 
 use self::outcome::Outcome;
-use self::parts::Held;
-use self::parts::Parts;
-use self::parts::Scripts;
-use super::attempt::Course;
-use super::attempt::Stopped;
+use self::parts::{Held, Parts, Scripts};
+use super::attempt::{Course, Stopped};
 use super::checking::changed_outside;
-use super::judge;
 use super::judge::Judgement;
-use super::results::contradiction;
-use super::results::no_success;
-use super::task::Prepared;
-use super::task::TaskRun;
-use super::task::TaskRunError;
-use super::turns;
-use crate::domain::Change;
-use crate::domain::CheckReport;
-use crate::domain::CheckSpec;
-use crate::domain::CompletionVerdict;
-use crate::domain::Ending;
-use crate::domain::Expects;
-use crate::domain::Proof;
-use crate::domain::ProofHunks;
-use crate::domain::ProofRuns;
-use crate::domain::Ran;
-use crate::domain::Surface;
-use crate::domain::TreeId;
-use crate::domain::Verdict;
-use crate::domain::belongs_to_tests;
+use super::results::{contradiction, no_success};
+use super::task::{Prepared, TaskRun, TaskRunError};
+use super::{judge, turns};
+use crate::domain::{
+    Change, CheckReport, CheckSpec, CompletionVerdict, Ending, Expects, Proof, ProofHunks, ProofRuns, Ran, Surface,
+    TreeId, Verdict, belongs_to_tests,
+};
 use crate::prompt::one_line;
-use crate::services::Diff;
-use crate::services::Taken;
+use crate::services::{Diff, Taken};
 use crate::toolchain;
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -1,22 +1,14 @@
 //! Mistakes in new code: do its tests notice them? Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
-use super::Runs;
-use super::Shows;
-use super::Walls;
-use super::Within;
-use super::contradiction_alone;
 use super::outcome::Outcome;
 use super::parts::Parts;
-use crate::domain::Mutants;
-use crate::domain::Proof;
-use crate::domain::Ran;
-use crate::domain::policy;
+use super::{Runs, Shows, Walls, Within, contradiction_alone};
+use crate::domain::{Mutants, Proof, Ran, policy};
 use crate::orchestrator::judge::Judgement;
 use crate::orchestrator::results::no_success;
 use crate::orchestrator::review;
 use crate::orchestrator::task::TaskRunError;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
+use crate::prompt::{one_line, shorten};
 use crate::services::Diff;
 use crate::toolchain;
 

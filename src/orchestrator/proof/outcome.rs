@@ -1,9 +1,7 @@
 //! How checks ended on a part of a change, and what that says of it. Pure.
 
 use super::parts::Parts;
-use crate::domain::CheckReport;
-use crate::domain::FailedTest;
-use crate::domain::Ran;
+use crate::domain::{CheckReport, FailedTest, Ran};
 use crate::orchestrator::judge;
 use crate::toolchain;
 use std::collections::BTreeSet;

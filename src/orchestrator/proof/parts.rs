@@ -1,18 +1,12 @@
 //! What of a change is test, what decides how tests run, and what is code. Pure.
 
 use super::outcome::says_an_assertion_failed;
-use crate::domain::Change;
-use crate::domain::CheckReport;
-use crate::domain::FileGlobs;
-use crate::domain::Surface;
-use crate::domain::belongs_to_tests;
+use crate::domain::{Change, CheckReport, FileGlobs, Surface, belongs_to_tests};
 use crate::orchestrator::results::runs;
 use crate::orchestrator::review;
-use crate::services::Diff;
-use crate::services::Taken;
+use crate::services::{Diff, Taken};
 use crate::toolchain;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What of a change the checks ask with, and what decides how they do it.

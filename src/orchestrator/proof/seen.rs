@@ -1,11 +1,8 @@
 //! What the checks said of a tree, kept for the later turns and attempts of a task.
 
-use super::Walls;
-use super::Within;
-use crate::domain::CheckReport;
-use crate::domain::TreeId;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use super::{Walls, Within};
+use crate::domain::{CheckReport, TreeId};
+use std::sync::{Mutex, PoisonError};
 
 /// How checks ended on which tree.
 ///

@@ -1,18 +1,8 @@
 //! A configured agent as generator.
 
-use crate::domain::Draft;
-use crate::domain::FailureContext;
-use crate::domain::Origin;
-use crate::domain::SessionId;
-use crate::prompt::parse_reply;
-use crate::prompt::reflect_prompt;
-use crate::services::AgentQuestion;
-use crate::services::AnsweringAgent;
-use crate::services::Generator;
-use crate::services::GeneratorError;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::UsageMeter;
+use crate::domain::{Draft, FailureContext, Origin, SessionId};
+use crate::prompt::{parse_reply, reflect_prompt};
+use crate::services::{AgentQuestion, AnsweringAgent, Generator, GeneratorError, Subagent, SubagentError, UsageMeter};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -59,15 +49,8 @@ impl Generator for AgentGenerator {
 mod tests {
     use super::super::super::test_failure;
     use super::*;
-    use crate::domain::AgentReport;
-    use crate::domain::Ending;
-    use crate::domain::TranscriptItem;
-    use crate::domain::Usage;
-    use crate::services::Abilities;
-    use crate::services::AgentRequest;
-    use crate::services::MockSubagent;
-    use crate::services::Mode;
-    use crate::services::RetryFrom;
+    use crate::domain::{AgentReport, Ending, TranscriptItem, Usage};
+    use crate::services::{Abilities, AgentRequest, MockSubagent, Mode, RetryFrom};
     use std::path::PathBuf;
     use std::sync::Mutex;
     use std::time::Duration;

@@ -1,19 +1,11 @@
 //! Any program as generator.
 
-use crate::domain::Draft;
-use crate::domain::FailureContext;
-use crate::domain::Origin;
-use crate::prompt::parse_reply;
-use crate::prompt::stderr_end;
+use crate::domain::{Draft, FailureContext, Origin};
+use crate::prompt::{parse_reply, stderr_end};
 use crate::redaction::Redactor;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::Generator;
-use crate::services::GeneratorError;
-use crate::services::Sandboxed;
-use crate::services::UsageMeter;
+use crate::services::{
+    Command, CommandEnd, CommandOutput, CommandRunner, Generator, GeneratorError, Sandboxed, UsageMeter,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -96,10 +88,8 @@ fn variables(failure: &FailureContext) -> BTreeMap<String, String> {
 mod tests {
     use super::super::super::test_failure;
     use super::*;
-    use crate::domain::Category;
-    use crate::domain::CheckCommand;
-    use crate::services::CommandError;
-    use crate::services::MockCommandRunner;
+    use crate::domain::{Category, CheckCommand};
+    use crate::services::{CommandError, MockCommandRunner};
 
     const ANSWER: &str = r#"{"category":"test_gap","analysis":"a","suggestion":"s","actionItems":[],"confidence":0.8}"#;
 

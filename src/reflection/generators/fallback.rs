@@ -1,13 +1,9 @@
 //! The heuristic in reserve.
 
-use crate::domain::Draft;
-use crate::domain::FailureContext;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
+use crate::domain::{Draft, FailureContext};
+use crate::prompt::{one_line, shorten};
 use crate::reflection::Heuristic;
-use crate::services::Generator;
-use crate::services::GeneratorError;
-use crate::services::UsageMeter;
+use crate::services::{Generator, GeneratorError, UsageMeter};
 use async_trait::async_trait;
 use std::sync::Arc;
 

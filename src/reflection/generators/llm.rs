@@ -1,21 +1,8 @@
 //! A language model as generator.
 
-use crate::domain::Draft;
-use crate::domain::FailureContext;
-use crate::domain::Origin;
-use crate::domain::policy;
-use crate::prompt::parse_reply;
-use crate::prompt::reflect_again;
-use crate::prompt::reflect_prompt;
-use crate::prompt::reflect_schema;
-use crate::services::Generator;
-use crate::services::GeneratorError;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::Models;
-use crate::services::UsageMeter;
-use crate::services::ask_model;
+use crate::domain::{Draft, FailureContext, Origin, policy};
+use crate::prompt::{parse_reply, reflect_again, reflect_prompt, reflect_schema};
+use crate::services::{Generator, GeneratorError, Model, ModelError, ModelRequest, Models, UsageMeter, ask_model};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -58,11 +45,8 @@ fn failed(error: &ModelError) -> GeneratorError {
 mod tests {
     use super::super::super::test_failure;
     use super::*;
-    use crate::domain::Category;
-    use crate::domain::Usage;
-    use crate::services::Completion;
-    use crate::services::MockModel;
-    use crate::services::MockModels;
+    use crate::domain::{Category, Usage};
+    use crate::services::{Completion, MockModel, MockModels};
     use std::time::Duration;
 
     const GOOD: &str = r#"{"category":"test_gap","analysis":"a","suggestion":"s","actionItems":[],"confidence":7}"#;

@@ -1,21 +1,14 @@
 //! A generator as a tower service and back, so that its policies are ordinary tower layers.
 
-use crate::domain::Draft;
-use crate::domain::FailureContext;
-use crate::services::Generator;
-use crate::services::GeneratorError;
-use crate::services::UsageMeter;
+use crate::domain::{Draft, FailureContext};
+use crate::services::{Generator, GeneratorError, UsageMeter};
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use std::sync::Arc;
-use std::task::Context;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::Duration;
-use tower::BoxError;
-use tower::Service;
-use tower::ServiceBuilder;
-use tower::ServiceExt;
 use tower::timeout::error::Elapsed;
+use tower::{BoxError, Service, ServiceBuilder, ServiceExt};
 
 /// Puts the policies around a generator: after `limit` it is dropped, which ends its child processes, and the answer is
 /// [`GeneratorError::Timeout`].
@@ -74,12 +67,10 @@ where
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::Heuristic;
-    use super::super::super::test_failure;
+    use super::super::super::{Heuristic, test_failure};
     use super::*;
     use crate::domain::Usage;
-    use std::sync::atomic::AtomicBool;
-    use std::sync::atomic::Ordering;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     /// Never answers, and notes when its work is dropped.
     struct Silent(Arc<AtomicBool>);

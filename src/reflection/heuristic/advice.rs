@@ -2,8 +2,7 @@
 
 use super::class::Class;
 use super::words::Facts;
-use crate::domain::Category;
-use crate::domain::FailureType;
+use crate::domain::{Category, FailureType};
 use crate::prompt::one_line;
 
 /// What to do differently, and the first steps.

@@ -1,9 +1,6 @@
 //! What kind of failure it is.
 
-use crate::domain::Ending;
-use crate::domain::FailureContext;
-use crate::domain::FailureType;
-use crate::domain::Signature;
+use crate::domain::{Ending, FailureContext, FailureType, Signature};
 
 /// Kinds of failures that call for different advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,22 +1,12 @@
 //! The heuristic generator.
 
 use super::advice::advice;
-use super::class::Class;
-use super::class::class;
-use super::history::History;
-use super::history::history;
-use super::words::Facts;
-use super::words::quote;
-use crate::domain::Category;
-use crate::domain::CheckCommand;
-use crate::domain::Draft;
-use crate::domain::FailureContext;
-use crate::domain::Origin;
-use crate::domain::Signature;
+use super::class::{Class, class};
+use super::history::{History, history};
+use super::words::{Facts, quote};
+use crate::domain::{Category, CheckCommand, Draft, FailureContext, Origin, Signature};
 use crate::reflection::signature::details;
-use crate::services::Generator;
-use crate::services::GeneratorError;
-use crate::services::UsageMeter;
+use crate::services::{Generator, GeneratorError, UsageMeter};
 use async_trait::async_trait;
 
 /// The place and the test (or the error's code) are known: the analysis names them, and only the cause is open.

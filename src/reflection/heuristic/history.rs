@@ -1,7 +1,6 @@
 //! What the earlier attempts say about this failure.
 
-use crate::domain::FailureContext;
-use crate::domain::Reflection;
+use crate::domain::{FailureContext, Reflection};
 
 /// How this failure compares with the earlier ones, which are known by their fingerprints.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,22 +1,11 @@
 //! The lessons that the heuristic draws from captured outputs, endings and earlier attempts.
 
 use super::Heuristic;
-use crate::domain::Category;
-use crate::domain::CheckCommand;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::Draft;
-use crate::domain::Ending;
-use crate::domain::FailedCheck;
-use crate::domain::FailureContext;
-use crate::domain::FailureType;
-use crate::domain::Output;
-use crate::domain::Reflection;
-use crate::domain::Signature;
-use crate::reflection::Signatures;
-use crate::reflection::test_failure;
+use crate::domain::{
+    Category, CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Draft, Ending, FailedCheck,
+    FailureContext, FailureType, Output, Reflection, Signature,
+};
+use crate::reflection::{Signatures, test_failure};
 use crate::services::FailureReader;
 use proptest::prelude::*;
 
@@ -328,8 +317,7 @@ fn earlier_attempts_with_the_same_signature_call_for_another_approach() {
         assert_eq!(draft.suggestion.starts_with("Do not make the same change again"), repeated);
         assert_eq!(draft.action_items[0].starts_with("State another cause"), repeated);
     };
-    use Category::ApproachFlaw;
-    use Category::RootCause;
+    use Category::{ApproachFlaw, RootCause};
     check(1, &[], RootCause, "The attempt changed `cart.py`.");
     check(2, &[(1, "v1:same")], ApproachFlaw, "Attempt 2 failed exactly as attempt 1 did: change the approach.");
     check(

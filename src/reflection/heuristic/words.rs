@@ -1,12 +1,8 @@
 //! What happened, in sentences.
 
 use super::class::Class;
-use crate::domain::Ending;
-use crate::domain::FailureContext;
-use crate::domain::FailureType;
-use crate::prompt::one_line;
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use crate::domain::{Ending, FailureContext, FailureType};
+use crate::prompt::{one_line, plain, shorten};
 
 /// So many tests and files are named; the rest are counted.
 const NAMED: usize = 3;

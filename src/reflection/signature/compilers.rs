@@ -1,9 +1,6 @@
 //! gcc, clang, the linker, mypy (which prints like them), and make.
 
-use super::found::Found;
-use super::found::Frame;
-use super::found::last_match;
-use super::found::pattern;
+use super::found::{Found, Frame, last_match, pattern};
 use super::reader::place;
 use super::shell;
 

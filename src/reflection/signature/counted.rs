@@ -3,26 +3,16 @@
 //! Nothing is known where the counts of the summary and the names differ, or where there are several summaries: output
 //! that was cut, or several runs in one check.
 
-use super::found::Found;
-use super::found::pattern;
-use super::go;
-use super::javascript_tests;
+use super::found::{Found, pattern};
 use super::mask::mask;
-use super::python::pytest_each;
-use super::python::pytest_parts;
-use super::python::test_id;
-use super::python::traceback;
-use super::reader::place;
-use super::reader::relative;
-use super::rust_tests;
-use super::tap;
-use crate::domain::CountedTests;
-use crate::domain::FailedTest;
+use super::python::{pytest_each, pytest_parts, test_id, traceback};
+use super::reader::{place, relative};
+use super::{go, javascript_tests, rust_tests, tap};
+use crate::domain::{CountedTests, FailedTest};
 use crate::prompt::shorten;
 use crate::toolchain;
 use crate::toolchain::Counts;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of the first failing tests, at most this many, the place is known from the project's directory on.
 const TOLD: usize = 50;

@@ -4,15 +4,11 @@
 //! that changes from run to run is masked in them. Of a program that nobody here knows, the lines that look like the one that
 //! the fingerprint rests on are taken.
 
-use super::compilers::silent_recipe;
-use super::compilers::target;
-use super::found::Found;
-use super::found::pattern;
-use super::located;
+use super::compilers::{silent_recipe, target};
+use super::found::{Found, pattern};
 use super::mask::mask;
-use super::shell;
-use crate::domain::CheckReport;
-use crate::domain::Extent;
+use super::{located, shell};
+use crate::domain::{CheckReport, Extent};
 use crate::prompt::plain;
 use crate::toolchain;
 use std::collections::BTreeMap;
@@ -207,12 +203,7 @@ fn shape(line: &str) -> String {
 mod tests {
     use super::super::compilers::target;
     use super::super::reader::Signatures;
-    use crate::domain::CheckCommand;
-    use crate::domain::CheckScope;
-    use crate::domain::CheckSpec;
-    use crate::domain::CheckStatus;
-    use crate::domain::Output;
-    use crate::domain::Signature;
+    use crate::domain::{CheckCommand, CheckScope, CheckSpec, CheckStatus, Output, Signature};
     use crate::services::FailureReader;
 
     fn read(printed: &str) -> Signature {

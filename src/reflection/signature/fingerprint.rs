@@ -1,8 +1,7 @@
 //! The hash by which two failures are the same.
 
 use crate::domain::Signature;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 /// Names the rules that lead to a fingerprint; whoever changes what goes into one raises it.

@@ -1,14 +1,7 @@
 //! `go test`, `go build`, `go vet`, and programs that panicked.
 
-use super::counted::Listed;
-use super::counted::Outcome;
-use super::found::Found;
-use super::found::Frame;
-use super::found::in_project;
-use super::found::last_match;
-use super::found::names;
-use super::found::pattern;
-use super::found::section;
+use super::counted::{Listed, Outcome};
+use super::found::{Found, Frame, in_project, last_match, names, pattern, section};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

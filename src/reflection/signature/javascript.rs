@@ -1,13 +1,6 @@
 //! TypeScript, node's own runner and TAP, jest, vitest, mocha, and programs that node ended.
 
-use super::found::Found;
-use super::found::Frame;
-use super::found::in_project;
-use super::found::joined;
-use super::found::last_match;
-use super::found::names;
-use super::found::pattern;
-use super::found::section;
+use super::found::{Found, Frame, in_project, joined, last_match, names, pattern, section};
 
 pattern!(AT, r"^\s*(?:at|❯) (?:(.+?) \(?)??\(?(?:file://)?([^\s()]+?):(\d+):\d+\)?(?: \{)?$");
 pattern!(ERROR, r"^\s*(?:Uncaught )?([A-Za-z_]*(?:Error|Exception))(?: \[([\w]+)\])?: (.+)$");

@@ -1,13 +1,6 @@
 //! pytest, unittest, and plain tracebacks.
 
-use super::found::Found;
-use super::found::Frame;
-use super::found::in_project;
-use super::found::joined;
-use super::found::last_match;
-use super::found::names;
-use super::found::pattern;
-use super::found::section;
+use super::found::{Found, Frame, in_project, joined, last_match, names, pattern, section};
 
 pattern!(EXCEPTION, r"^((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: (.*))?$");
 pattern!(FILE, r#"^\s+File "(.+)", line (\d+)(?:, in (.+))?$"#);

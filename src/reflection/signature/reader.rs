@@ -1,26 +1,14 @@
 //! From a check's report to its signature.
 
-use super::compilers;
 use super::counted::counted;
 use super::extent::extent;
 use super::fingerprint::fingerprint;
-use super::found::Found;
-use super::found::Frame;
-use super::found::in_project;
-use super::found::pattern;
-use super::go;
-use super::javascript;
+use super::found::{Found, Frame, in_project, pattern};
 use super::mask::mask;
-use super::python;
-use super::rust;
-use super::shell;
 use super::written::written;
-use crate::domain::CheckCommand;
-use crate::domain::CheckReport;
-use crate::domain::CheckStatus;
-use crate::domain::Signature;
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use super::{compilers, go, javascript, python, rust, shell};
+use crate::domain::{CheckCommand, CheckReport, CheckStatus, Signature};
+use crate::prompt::{plain, shorten};
 use crate::services::FailureReader;
 use crate::toolchain;
 use crate::toolchain::TestSummary;

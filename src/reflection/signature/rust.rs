@@ -1,13 +1,6 @@
 //! rustc and cargo, libtest, nextest, and panics.
 
-use super::found::Found;
-use super::found::Frame;
-use super::found::in_project;
-use super::found::joined;
-use super::found::last_match;
-use super::found::names;
-use super::found::pattern;
-use super::found::section;
+use super::found::{Found, Frame, in_project, joined, last_match, names, pattern, section};
 
 pattern!(ERROR, r"^error(?:\[(E\d{4})\])?: (.+)$");
 pattern!(ARROW, r"^\s*--> (.+?):(\d+):\d+$");

@@ -1,12 +1,8 @@
 //! libtest's and nextest's tests, one by one.
 
-use super::counted::Listed;
-use super::counted::Outcome;
-use super::found::Found;
-use super::found::pattern;
-use super::found::section;
-use super::rust::error;
-use super::rust::panicked;
+use super::counted::{Listed, Outcome};
+use super::found::{Found, pattern, section};
+use super::rust::{error, panicked};
 
 /// The tests of all programs that `cargo test` runs.
 ///

@@ -1,10 +1,6 @@
 //! The plain shell, and programs nobody here knows.
 
-use super::found::Found;
-use super::found::Frame;
-use super::found::joined;
-use super::found::last_match;
-use super::found::pattern;
+use super::found::{Found, Frame, joined, last_match, pattern};
 use crate::domain::CheckCommand;
 
 pattern!(

@@ -1,14 +1,7 @@
 //! What is read from the outputs in `tests/fixtures/failures/`, which real tools printed.
 
-use super::Signatures;
-use super::details;
-use crate::domain::CheckCommand;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::Output;
-use crate::domain::Signature;
+use super::{Signatures, details};
+use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, Signature};
 use crate::services::FailureReader;
 use proptest::prelude::*;
 

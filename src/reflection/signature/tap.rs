@@ -1,13 +1,8 @@
 //! The tests of `node --test` and of everything else that prints TAP, one by one.
 
-use super::counted::Listed;
-use super::counted::Outcome;
-use super::found::Found;
-use super::found::Frame;
-use super::found::pattern;
-use super::javascript::failure;
-use super::javascript::tap_block;
-use super::javascript::tap_failure;
+use super::counted::{Listed, Outcome};
+use super::found::{Found, Frame, pattern};
+use super::javascript::{failure, tap_block, tap_failure};
 use super::mask::mask;
 
 /// In either of node's two ways.

@@ -1,14 +1,9 @@
 //! The tests of a run as it has written them into files.
 
-use super::counted::Listed;
-use super::counted::Outcome;
-use super::found::Found;
-use super::found::Frame;
-use super::found::joined;
+use super::counted::{Listed, Outcome};
+use super::found::{Found, Frame, joined};
 use crate::domain::CountedTests;
-use crate::toolchain::TestOutcome;
-use crate::toolchain::TestResult;
-use crate::toolchain::junit;
+use crate::toolchain::{TestOutcome, TestResult, junit};
 use std::collections::BTreeSet;
 
 /// The tests of all files; none where none of them failed. `output` is what the run printed: files in it show where the project is.

@@ -1,27 +1,11 @@
 //! The report's pictures: the timeline of the workers, attempts to success, and what tasks cost.
 
-use super::value::Fate;
-use super::value::Night;
-use super::value::NightAttempt;
-use super::value::Span;
-use super::value::SpanKind;
-use super::value::TaskState;
-use super::words::Times;
-use super::words::dollars;
-use super::words::duration;
-use super::words::foreign;
-use super::words::number;
-use super::words::plural;
-use super::words::usage;
-use crate::domain::Timestamp;
-use crate::domain::Usage;
-use crate::domain::Verdict;
-use jiff::SignedDuration;
-use jiff::ToSpan;
-use maud::Markup;
-use maud::html;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use super::value::{Fate, Night, NightAttempt, Span, SpanKind, TaskState};
+use super::words::{Times, dollars, duration, foreign, number, plural, usage};
+use crate::domain::{Timestamp, Usage, Verdict};
+use jiff::{SignedDuration, ToSpan};
+use maud::{Markup, html};
+use std::collections::{BTreeMap, HashMap};
 
 /// So many workers have a row of their own.
 const LANES: usize = 32;

@@ -1,39 +1,16 @@
 //! From what a journal says to what follows from it: sums, and the one sentence.
 
-use super::needs::go_on;
-use super::needs::needs;
-use super::needs::step;
-use super::replay::Replay;
-use super::replay::millis;
-use super::value::AgentSpend;
-use super::value::Counts;
-use super::value::Injection;
-use super::value::Lesson;
-use super::value::Limit;
-use super::value::Night;
-use super::value::NightAttempt;
-use super::value::NightState;
-use super::value::NightTask;
-use super::value::Step;
-use super::value::TaskState;
-use super::value::WorkerTime;
-use crate::domain::Expects;
-use crate::domain::Life;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::RunKind;
-use crate::domain::RunLog;
-use crate::domain::Status;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::Timestamp;
-use crate::domain::Usage;
-use crate::domain::Verdict;
-use crate::domain::integration_branch;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use super::needs::{go_on, needs, step};
+use super::replay::{Replay, millis};
+use super::value::{
+    AgentSpend, Counts, Injection, Lesson, Limit, Night, NightAttempt, NightState, NightTask, Step, TaskState,
+    WorkerTime,
+};
+use crate::domain::{
+    Expects, Life, Reflection, ReflectionId, RunKind, RunLog, Status, Task, TaskId, TaskList, Timestamp, Usage,
+    Verdict, integration_branch,
+};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Night {
     /// What a run did.

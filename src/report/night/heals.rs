@@ -1,19 +1,10 @@
 //! Repairs of workspaces: what a journal says of them, and the report's section.
 
-use super::page::Item;
-use super::page::Mark;
-use super::page::SHOWN;
-use super::page::Section;
-use super::page::text;
+use super::page::{Item, Mark, SHOWN, Section, text};
 use super::replay::Replay;
-use super::value::Heal;
-use super::value::Night;
-use super::value::SpanKind;
-use super::words::Times;
-use super::words::foreign;
-use crate::domain::HealOutcome;
-use crate::domain::JournalEntry;
-use crate::domain::Timestamp;
+use super::value::{Heal, Night, SpanKind};
+use super::words::{Times, foreign};
+use crate::domain::{HealOutcome, JournalEntry, Timestamp};
 
 /// So much of what failed.
 const BECAUSE: usize = 300;

@@ -1,22 +1,11 @@
 //! The report as one HTML file: no script, no network, readable on a phone, in light and dark.
 
 use super::charts;
-use super::page::Item;
-use super::page::Line;
-use super::page::Mark;
-use super::page::Page;
-use super::page::Piece;
-use super::page::Section;
-use super::page::page;
-use super::value::Counts;
-use super::value::Night;
-use super::value::Step;
+use super::page::{Item, Line, Mark, Page, Piece, Section, page};
+use super::value::{Counts, Night, Step};
 use super::words::Times;
 use crate::domain::TaskId;
-use maud::DOCTYPE;
-use maud::Markup;
-use maud::PreEscaped;
-use maud::html;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::collections::HashMap;
 
 const STYLE: &str = include_str!("report.css");

@@ -1,12 +1,7 @@
 //! The report as Markdown.
 
-use super::page::Item;
-use super::page::Line;
-use super::page::Mark;
-use super::page::Piece;
-use super::page::page;
-use super::value::Night;
-use super::value::Step;
+use super::page::{Item, Line, Mark, Piece, page};
+use super::value::{Night, Step};
 use super::words::Times;
 use std::fmt::Write as _;
 

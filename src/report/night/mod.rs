@@ -25,30 +25,11 @@ mod words;
 pub use html::html;
 pub use markdown::markdown;
 pub(super) use page::by_part;
-pub use status::status;
-pub use status::waits;
+pub use status::{status, waits};
 pub use text::text;
-pub use value::AgentSpend;
-pub use value::AskedForTest;
-pub use value::Counts;
-pub use value::Fate;
-pub use value::Gap;
-pub use value::Heal;
-pub use value::Injection;
-pub use value::Lesson;
-pub use value::Limit;
-pub use value::Merge;
-pub use value::Need;
-pub use value::NeedKind;
-pub use value::Night;
-pub use value::NightAttempt;
-pub use value::NightState;
-pub use value::NightTask;
-pub use value::Span;
-pub use value::SpanKind;
-pub use value::Spend;
-pub use value::Step;
-pub use value::TaskState;
-pub use value::WorkerTime;
+pub use value::{
+    AgentSpend, AskedForTest, Counts, Fate, Gap, Heal, Injection, Lesson, Limit, Merge, Need, NeedKind, Night,
+    NightAttempt, NightState, NightTask, Span, SpanKind, Spend, Step, TaskState, WorkerTime,
+};
 pub use words::Times;
 pub(super) use words::duration;

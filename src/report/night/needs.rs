@@ -1,23 +1,8 @@
 //! What needs a person after a run, and the commands for it.
 
-use super::value::Fate;
-use super::value::Merge;
-use super::value::Need;
-use super::value::NeedKind;
-use super::value::Night;
-use super::value::NightState;
-use super::value::NightTask;
-use super::value::Step;
-use super::value::TaskState;
-use super::words::foreign;
-use super::words::plural;
-use super::words::quoted;
-use crate::domain::Ending;
-use crate::domain::MergeOutcome;
-use crate::domain::Proof;
-use crate::domain::RunKind;
-use crate::domain::Stop;
-use crate::domain::Verdict;
+use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
+use super::words::{foreign, plural, quoted};
+use crate::domain::{Ending, MergeOutcome, Proof, RunKind, Stop, Verdict};
 use crate::prompt::plain;
 use crate::redaction::Redactor;
 use std::collections::BTreeMap;

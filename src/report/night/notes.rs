@@ -1,16 +1,9 @@
 //! What stands at the head of a report.
 
-use super::page::Line;
-use super::page::named;
-use super::page::text;
+use super::page::{Line, named, text};
 use super::replay::millis;
-use super::value::Gap;
-use super::value::Night;
-use super::value::NightState;
-use super::words::Times;
-use super::words::duration;
-use super::words::foreign;
-use super::words::plural;
+use super::value::{Gap, Night, NightState};
+use super::words::{Times, duration, foreign, plural};
 use jiff::SignedDuration;
 
 /// A shorter time without a process is how long it takes to begin again.

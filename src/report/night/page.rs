@@ -1,34 +1,9 @@
 //! The report's content in its order, once for every form it is printed in.
 
-use super::needs::apply;
-use super::needs::step;
-use super::value::Fate;
-use super::value::Injection;
-use super::value::Lesson;
-use super::value::Merge;
-use super::value::Need;
-use super::value::NeedKind;
-use super::value::Night;
-use super::value::NightState;
-use super::value::NightTask;
-use super::value::Step;
-use super::value::TaskState;
-use super::words::Times;
-use super::words::dollars;
-use super::words::duration;
-use super::words::foreign;
-use super::words::joined;
-use super::words::number;
-use super::words::plural;
-use super::words::usage;
-use crate::domain::Flaky;
-use crate::domain::MergeOutcome;
-use crate::domain::Proof;
-use crate::domain::Stop;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::Usage;
-use crate::domain::Verdict;
+use super::needs::{apply, step};
+use super::value::{Fate, Injection, Lesson, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
+use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
+use crate::domain::{Flaky, MergeOutcome, Proof, Stop, SubtaskId, TaskId, Usage, Verdict};
 use std::collections::HashSet;
 
 /// So many entries of a section are shown; all are in the JSON.

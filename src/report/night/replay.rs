@@ -1,46 +1,16 @@
 //! From a journal's entries to what the run did. Whatever is missing, cut off or out of order is taken as it comes.
 
-use super::value::AskedForTest;
-use super::value::Fate;
-use super::value::Gap;
-use super::value::Heal;
-use super::value::Lesson;
-use super::value::Merge;
-use super::value::NightAttempt;
-use super::value::NightState;
-use super::value::NightTask;
-use super::value::Noticed;
-use super::value::Span;
-use super::value::SpanKind;
-use super::value::Spend;
-use super::value::TaskState;
-use crate::domain::CostSource;
-use crate::domain::Ending;
-use crate::domain::JournalEntry;
-use crate::domain::Life;
-use crate::domain::LoggedEntry;
-use crate::domain::MergeOutcome;
-use crate::domain::Proof;
-use crate::domain::Ran;
-use crate::domain::ReflectionId;
-use crate::domain::RunLog;
-use crate::domain::RunPlan;
-use crate::domain::RunStop;
-use crate::domain::SessionId;
-use crate::domain::Status;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::TaskReport;
-use crate::domain::Timestamp;
-use crate::domain::TreeId;
-use crate::domain::TurnReason;
-use crate::domain::TurnsUsage;
-use crate::domain::Usage;
-use crate::domain::Verdict;
+use super::value::{
+    AskedForTest, Fate, Gap, Heal, Lesson, Merge, NightAttempt, NightState, NightTask, Noticed, Span, SpanKind, Spend,
+    TaskState,
+};
+use crate::domain::{
+    CostSource, Ending, JournalEntry, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog, RunPlan,
+    RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage, Usage,
+    Verdict,
+};
 use jiff::SignedDuration;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Entries of one moment come in any order; what is further back than this was a clock that was set.
 const OUT_OF_ORDER: SignedDuration = SignedDuration::from_secs(5);

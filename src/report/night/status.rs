@@ -1,19 +1,8 @@
 //! A running or dead run in words.
 
 use super::needs::go_on;
-use super::value::Fate;
-use super::value::Need;
-use super::value::NeedKind;
-use super::value::Night;
-use super::value::NightState;
-use super::value::NightTask;
-use super::value::Span;
-use super::value::SpanKind;
-use super::words::Times;
-use super::words::duration;
-use super::words::foreign;
-use super::words::joined;
-use super::words::plural;
+use super::value::{Fate, Need, NeedKind, Night, NightState, NightTask, Span, SpanKind};
+use super::words::{Times, duration, foreign, joined, plural};
 use crate::domain::Timestamp;
 
 /// So many tasks in work are named.

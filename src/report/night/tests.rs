@@ -1,15 +1,8 @@
 //! Small journals, and what is concluded from them.
 
 use super::*;
-use crate::domain::Life;
-use crate::domain::LoggedEntry;
-use crate::domain::RunId;
-use crate::domain::RunLog;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::Timestamp;
-use serde_json::Value;
-use serde_json::json;
+use crate::domain::{Life, LoggedEntry, RunId, RunLog, TaskId, TaskList, Timestamp};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// A journal of these entries, ten seconds apart.

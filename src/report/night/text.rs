@@ -1,10 +1,6 @@
 //! The report for a terminal.
 
-use super::page::Item;
-use super::page::Line;
-use super::page::Mark;
-use super::page::Piece;
-use super::page::page;
+use super::page::{Item, Line, Mark, Piece, page};
 use super::value::Night;
 use super::words::Times;
 use std::fmt::Write as _;

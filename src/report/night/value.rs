@@ -1,25 +1,9 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
-use crate::domain::Ending;
-use crate::domain::Flaky;
-use crate::domain::HealOutcome;
-use crate::domain::LineProblem;
-use crate::domain::MergeOutcome;
-use crate::domain::Proof;
-use crate::domain::ProofHunks;
-use crate::domain::ReflectionId;
-use crate::domain::Risk;
-use crate::domain::RunId;
-use crate::domain::RunPlan;
-use crate::domain::SessionId;
-use crate::domain::Spell;
-use crate::domain::Stop;
-use crate::domain::SubtaskId;
-use crate::domain::Symptom;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
-use crate::domain::Usage;
-use crate::domain::Verdict;
+use crate::domain::{
+    Ending, Flaky, HealOutcome, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId, Risk, RunId, RunPlan,
+    SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Usage, Verdict,
+};
 use serde::Serialize;
 
 /// A run as its journal tells it.

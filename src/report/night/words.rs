@@ -1,12 +1,7 @@
 //! Times, sums and names in words.
 
-use crate::domain::CostSource;
-use crate::domain::Timestamp;
-use crate::domain::Usage;
-use crate::domain::gates_in_words;
-use crate::prompt::one_line;
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use crate::domain::{CostSource, Timestamp, Usage, gates_in_words};
+use crate::prompt::{one_line, plain, shorten};
 use jiff::tz::TimeZone;
 
 /// `1 task`, `2 tasks`.

@@ -4,12 +4,7 @@ use crate::domain::AgentReport;
 use crate::domain::policy::AgentOptions;
 #[cfg(feature = "acp")]
 use crate::services::Abilities;
-use crate::services::AgentRequest;
-use crate::services::Clock;
-use crate::services::CommandRunner;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
+use crate::services::{AgentRequest, Clock, CommandRunner, RetryFrom, Subagent, SubagentError};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,12 +2,9 @@
 
 use super::rules::RULES;
 use super::text::Capped;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptItem;
+use crate::domain::{ToolKind, ToolStatus, TranscriptItem};
 use crate::prompt::excerpt;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// What is kept of a tool's output, in bytes: enough for a whole failing test run's words.

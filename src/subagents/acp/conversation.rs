@@ -1,21 +1,12 @@
 //! One conversation: initialize, a session, its options, the prompt, and how it stops.
 
-use super::listener::Listener;
-use super::listener::Phase;
-use super::rules::Failure;
-use super::rules::RULES;
-use super::session::Choice;
-use super::session::Session;
-use super::wire::Agent;
-use super::wire::AskError;
-use super::wire::VERSION;
+use super::listener::{Listener, Phase};
+use super::rules::{Failure, RULES};
+use super::session::{Choice, Session};
+use super::wire::{Agent, AskError, VERSION};
 use crate::domain::TranscriptItem;
-use crate::services::AgentRequest;
-use crate::services::Clock;
-use crate::services::Conversation as Asked;
-use crate::services::Mode;
-use serde_json::Value;
-use serde_json::json;
+use crate::services::{AgentRequest, Clock, Conversation as Asked, Mode};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,25 +1,17 @@
 //! What an agent says while it works: steps for the transcript, permissions, errors beside the reply, and limits.
 
-use super::calls::Calls;
-use super::calls::Step;
+use super::calls::{Calls, Step};
 use super::permission;
-use super::rules::Failure;
-use super::rules::RULES;
+use super::rules::{Failure, RULES};
 use super::text::Capped;
 use super::wire::Hears;
-use crate::domain::Role;
-use crate::domain::ToolKind;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
 use crate::domain::policy::Permissions;
+use crate::domain::{Role, ToolKind, TranscriptItem, Usage};
 use crate::prompt::first_bytes;
 use crate::services::AgentWatch;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// So much of a line that nobody understands is kept, in bytes.

@@ -1,8 +1,7 @@
 //! What is answered where an agent asks for a permission.
 
 use crate::domain::policy::Permissions;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The answer to `session/request_permission`, by what an option *does*: agents order and name them as they like.
 ///

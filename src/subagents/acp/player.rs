@@ -1,36 +1,16 @@
 //! A double of a process that plays an exchange: what an agent said, in order, waiting for what it was told.
 
-use super::agent::AcpAgent;
-use super::agent::AcpAgentParams;
-use crate::domain::AgentReport;
-use crate::domain::Output;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
-use crate::domain::TranscriptItem;
+use super::agent::{AcpAgent, AcpAgentParams};
 use crate::domain::policy::AgentOptions;
-use crate::services::AgentRequest;
-use crate::services::AgentWatch;
-use crate::services::Clock;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::Conversation;
-use crate::services::Flow;
-use crate::services::Mode;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::Watch;
+use crate::domain::{AgentReport, Output, RunId, SessionId, SubtaskId, TaskId, Timestamp, TranscriptItem};
+use crate::services::{
+    AgentRequest, AgentWatch, Clock, Command, CommandEnd, CommandError, CommandOutput, CommandRunner, Conversation,
+    Flow, Mode, Subagent, SubagentError, Watch,
+};
 use async_trait::async_trait;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

@@ -1,12 +1,8 @@
 //! Recorded exchanges with real agents, played again.
 
-use super::player::Act;
-use super::player::Played;
-use super::player::Stage;
-use crate::domain::CostSource;
-use crate::domain::Ending;
-use crate::domain::Usage;
+use super::player::{Act, Played, Stage};
 use crate::domain::policy::Permissions;
+use crate::domain::{CostSource, Ending, Usage};
 use serde_json::Value;
 use std::path::PathBuf;
 

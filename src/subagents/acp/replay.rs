@@ -1,24 +1,15 @@
 //! A conversation that was recorded, heard again.
 
-use super::listener::Heard;
-use super::listener::Listener;
-use super::listener::ListenerParams;
-use super::listener::Phase;
+use super::listener::{Heard, Listener, ListenerParams, Phase};
 use super::rules::Failure;
 use super::usage::tokens;
 use super::wire::Hears;
-use crate::domain::Ending;
-use crate::domain::Role;
-use crate::domain::Timestamp;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
 use crate::domain::policy::Permissions;
+use crate::domain::{Ending, Role, Timestamp, TranscriptItem, Usage};
 use crate::services::AgentWatch;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// So many questions may be open at a time; a recording of more is no conversation.
 const OPEN: usize = 1000;

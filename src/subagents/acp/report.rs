@@ -1,21 +1,12 @@
 //! Why a run ended, from the conversation first and the process second.
 
-use super::conversation::Stop;
-use super::conversation::Told;
-use super::conversation::Trouble;
+use super::conversation::{Stop, Told, Trouble};
 use super::listener::Heard;
 use super::rules::RULES;
 use super::usage::tokens;
-use crate::domain::AgentReport;
-use crate::domain::CostSource;
-use crate::domain::Ending;
-use crate::domain::Timestamp;
-use crate::domain::Usage;
-use crate::prompt::last_bytes;
-use crate::prompt::plain;
-use crate::services::CommandEnd;
-use crate::services::CommandOutput;
-use crate::services::SubagentError;
+use crate::domain::{AgentReport, CostSource, Ending, Timestamp, Usage};
+use crate::prompt::{last_bytes, plain};
+use crate::services::{CommandEnd, CommandOutput, SubagentError};
 use serde_json::Value;
 use std::time::Duration;
 

@@ -1,7 +1,6 @@
 //! What is known of particular agents, as data: `config/agents/acp.json`.
 
-use crate::domain::Ending;
-use crate::domain::Timestamp;
+use crate::domain::{Ending, Timestamp};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,26 +1,16 @@
 //! One run: the agent's process and the conversation with it, side by side.
 
-use super::super::request::environment;
-use super::super::request::write_prompt;
+use super::super::request::{environment, write_prompt};
 use super::super::with_estimate;
 use super::agent::AcpAgentParams;
-use super::conversation::Conversation;
-use super::conversation::Told;
-use super::listener::Listener;
-use super::listener::ListenerParams;
+use super::conversation::{Conversation, Told};
+use super::listener::{Listener, ListenerParams};
 use super::report::Over;
 use super::wire;
 use super::wire::Hears;
-use crate::domain::AgentReport;
-use crate::domain::CheckCommand;
 use crate::domain::policy::Permissions;
-use crate::services::AgentRequest;
-use crate::services::Command;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::Mode;
-use crate::services::SubagentError;
-use crate::services::Watch;
+use crate::domain::{AgentReport, CheckCommand};
+use crate::services::{AgentRequest, Command, CommandError, CommandOutput, Mode, SubagentError, Watch};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;

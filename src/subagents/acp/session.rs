@@ -1,7 +1,6 @@
 //! What an agent offers when a session is opened: modes and models.
 
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The answer to `session/new`, `session/load` or `session/resume`.
 pub(super) struct Session {

@@ -1,27 +1,10 @@
 //! Small exchanges of our own: what agents may do to the runtime, and what it asks of them.
 
-use super::player::Act;
-use super::player::Played;
-use super::player::Stage;
-use super::player::opening;
-use super::player::reply;
-use super::player::update;
-use crate::domain::CostSource;
-use crate::domain::Ending;
-use crate::domain::Role;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
-use crate::domain::policy::AgentOptions;
-use crate::domain::policy::Permissions;
-use crate::services::CommandEnd;
-use crate::services::Conversation;
-use crate::services::Earlier;
-use crate::services::Mode;
-use crate::services::SubagentError;
-use serde_json::Value;
-use serde_json::json;
+use super::player::{Act, Played, Stage, opening, reply, update};
+use crate::domain::policy::{AgentOptions, Permissions};
+use crate::domain::{CostSource, Ending, Role, ToolKind, ToolStatus, TranscriptItem, Usage};
+use crate::services::{CommandEnd, Conversation, Earlier, Mode, SubagentError};
+use serde_json::{Value, json};
 use std::time::Duration;
 
 /// An exchange with an agent that offers nothing, up to its prompt, and then these.

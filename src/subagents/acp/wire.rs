@@ -3,18 +3,12 @@
 //! Messages are passed on as JSON and read by us: agents send fields and updates that the crate's types do not have
 //! (and drop), and none of them may end a run.
 
-use crate::services::Flow;
-use crate::services::OutputReader;
-use agent_client_protocol::Builder;
-use agent_client_protocol::Channel;
-use agent_client_protocol::Client;
-use agent_client_protocol::ConnectionTo;
-use agent_client_protocol::Dispatch;
-use agent_client_protocol::Error;
-use agent_client_protocol::TransportFrame;
-use agent_client_protocol::UntypedMessage;
-use agent_client_protocol::is_incoming_transport_closed;
+use crate::services::{Flow, OutputReader};
 use agent_client_protocol::schema::ProtocolVersion;
+use agent_client_protocol::{
+    Builder, Channel, Client, ConnectionTo, Dispatch, Error, TransportFrame, UntypedMessage,
+    is_incoming_transport_closed,
+};
 use futures_util::StreamExt;
 use serde_json::Value;
 use std::future::Future;

@@ -1,38 +1,21 @@
 //! A coding agent's command-line program, driven by a description.
 
-use super::super::request::environment;
-use super::super::request::write_prompt;
+use super::super::request::{environment, write_prompt};
 use super::arguments::ArgumentsFor;
 use super::conclusion::Conclusion;
-use super::description::Description;
-use super::description::describe;
-use super::fold::Fold;
-use super::fold::FoldParams;
+use super::description::{Description, describe};
+use super::fold::{Fold, FoldParams};
 use super::lines::Lines;
-use crate::domain::AgentReport;
-use crate::domain::CheckCommand;
-use crate::domain::Ending;
 use crate::domain::policy::AgentOptions;
+use crate::domain::{AgentReport, CheckCommand, Ending};
 use crate::prompt::last_bytes;
-use crate::services::Abilities;
-use crate::services::AgentRequest;
-use crate::services::Clock;
-use crate::services::Command;
-use crate::services::CommandError;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::Conversation;
-use crate::services::Flow;
-use crate::services::OutputReader;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::Watch;
+use crate::services::{
+    Abilities, AgentRequest, Clock, Command, CommandError, CommandOutput, CommandRunner, Conversation, Flow,
+    OutputReader, RetryFrom, Subagent, SubagentError, Watch,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How much of stderr's end explains an error, in bytes.

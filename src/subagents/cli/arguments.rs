@@ -1,10 +1,8 @@
 //! The command line of an agent run.
 
 use super::description::Arguments;
-use crate::domain::policy::AgentOptions;
-use crate::domain::policy::Permissions;
-use crate::services::Conversation;
-use crate::services::Mode;
+use crate::domain::policy::{AgentOptions, Permissions};
+use crate::services::{Conversation, Mode};
 
 /// What a command line depends on.
 pub(super) struct ArgumentsFor<'a> {

@@ -1,12 +1,9 @@
 //! Why an agent run ended, from its records, its exit status and signals.
 
-use super::description::Class;
-use super::description::LaunchFailure;
+use super::description::{Class, LaunchFailure};
 use super::failure::Failure;
-use super::fold::Fold;
-use super::fold::Word;
-use crate::domain::Ending;
-use crate::domain::ToolStatus;
+use super::fold::{Fold, Word};
+use crate::domain::{Ending, ToolStatus};
 use crate::services::CommandEnd;
 
 /// What became of an agent run.

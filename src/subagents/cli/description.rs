@@ -2,12 +2,10 @@
 
 use super::rule::Stream;
 use crate::domain::ToolKind;
-use regex::Regex;
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 /// A coding agent's program: how it is found, started and understood.
 ///

@@ -5,12 +5,7 @@
 //! are, in the line.
 
 use super::path::Path;
-use serde::de::DeserializeSeed;
-use serde::de::Deserializer;
-use serde::de::IgnoredAny;
-use serde::de::MapAccess;
-use serde::de::SeqAccess;
-use serde::de::Visitor;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 

@@ -1,32 +1,15 @@
 //! One rule at one place of a record: what it says becomes a step.
 
-use super::doc::Doc;
-use super::doc::TEXT_BYTES;
+use super::doc::{Doc, TEXT_BYTES};
 use super::failure::Failure;
-use super::fold::Fold;
-use super::fold::Word;
+use super::fold::{Fold, Word};
 use super::later::said_json;
 use super::path::Path;
 use super::resets;
-use super::rule::Check;
-use super::rule::Counts;
-use super::rule::EditsAt;
-use super::rule::Emit;
-use super::rule::ErrorAt;
-use super::rule::MessageAt;
-use super::rule::Test;
-use super::rule::ToolCallAt;
-use super::rule::ToolResultAt;
-use super::rule::TurnAt;
-use super::rule::UsageAt;
-use super::rule::UsageRule;
-use super::rule::When;
-use crate::domain::CostSource;
-use crate::domain::Role;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
+use super::rule::{
+    Check, Counts, EditsAt, Emit, ErrorAt, MessageAt, Test, ToolCallAt, ToolResultAt, TurnAt, UsageAt, UsageRule, When,
+};
+use crate::domain::{CostSource, Role, ToolKind, ToolStatus, TranscriptItem, Usage};
 use crate::prompt::excerpt;
 
 /// A call names so many edited files at most.

@@ -1,9 +1,7 @@
 //! What went wrong, and what it means.
 
-use super::description::Class;
-use super::description::Description;
-use crate::domain::Ending;
-use crate::domain::Timestamp;
+use super::description::{Class, Description};
+use crate::domain::{Ending, Timestamp};
 
 /// An error record.
 #[derive(Debug, Clone)]

@@ -1,25 +1,15 @@
 //! What an agent has said so far: its stream, record by record, becomes steps, usage, and grounds for its ending.
 
-use super::description::Class;
-use super::description::Description;
+use super::description::{Class, Description};
 use super::doc::Doc;
 use super::emit::At;
 use super::failure::Failure;
 use super::lines::Line;
 use super::resets;
-use super::rule::Rule;
-use super::rule::Stream;
-use crate::domain::Role;
-use crate::domain::Timestamp;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
-use crate::services::AgentWatch;
-use crate::services::Clock;
-use crate::services::Flow;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::VecDeque;
+use super::rule::{Rule, Stream};
+use crate::domain::{Role, Timestamp, ToolStatus, TranscriptItem, Usage};
+use crate::services::{AgentWatch, Clock, Flow};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// So much of a record that no rule knows is kept, to see what it was.

@@ -3,11 +3,8 @@
 use super::emit::At;
 use super::fold::Fold;
 use super::path::Path;
-use super::rule::BackgroundAt;
-use super::rule::ExitLine;
-use super::rule::LaterAt;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptItem;
+use super::rule::{BackgroundAt, ExitLine, LaterAt};
+use crate::domain::{ToolStatus, TranscriptItem};
 use serde_json::Value;
 
 /// So many calls in the background are remembered.

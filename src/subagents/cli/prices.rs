@@ -1,7 +1,6 @@
 //! What models cost, from the dated table `config/prices.json`: an estimate, used where an agent does not say it.
 
-use crate::domain::CostSource;
-use crate::domain::Usage;
+use crate::domain::{CostSource, Usage};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

@@ -1,26 +1,16 @@
 //! What an agent's program once said, read back: the rules of its description on lines from a file.
 
-use super::description::AGENTS;
-use super::description::Description;
-use super::description::describe;
+use super::description::{AGENTS, Description, describe};
 use super::doc::Doc;
 use super::emit::At;
-use super::fold::Fold;
-use super::fold::FoldParams;
-use super::fold::Word;
+use super::fold::{Fold, FoldParams, Word};
 use super::lines::Line;
 use super::rule::Stream;
-use crate::domain::Ending;
-use crate::domain::Timestamp;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
-use crate::services::AgentWatch;
-use crate::services::Clock;
+use crate::domain::{Ending, Timestamp, TranscriptItem, Usage};
+use crate::services::{AgentWatch, Clock};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What an agent leaves behind.

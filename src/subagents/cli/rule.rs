@@ -1,7 +1,6 @@
 //! The rules that turn records into steps, as data.
 
-use super::doc::Doc;
-use super::doc::Shape;
+use super::doc::{Doc, Shape};
 use super::emit::At;
 use super::path::Path;
 use crate::domain::Role;

@@ -1,38 +1,16 @@
 //! The agent behind the port: one question, one answer, files.
 
-use super::apply;
 use super::apply::ApplyError;
-use super::context;
 use super::context::Context;
-use crate::domain::AgentReport;
-use crate::domain::Ending;
-use crate::domain::FileGlobs;
-use crate::domain::Role;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptItem;
-use crate::domain::policy;
-use crate::prompt::AnsweredFile;
-use crate::prompt::CompletionPrompt;
-use crate::prompt::Wholeness;
-use crate::prompt::excerpt;
-use crate::prompt::last_bytes;
-use crate::prompt::read_answer;
-use crate::services::AgentRequest;
-use crate::services::Clock;
-use crate::services::Completion;
-use crate::services::Conversation;
-use crate::services::Mode;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::Models;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
+use super::{apply, context};
+use crate::domain::{AgentReport, Ending, FileGlobs, Role, ToolKind, ToolStatus, TranscriptItem, policy};
+use crate::prompt::{AnsweredFile, CompletionPrompt, Wholeness, excerpt, last_bytes, read_answer};
+use crate::services::{
+    AgentRequest, Clock, Completion, Conversation, Mode, Model, ModelError, ModelRequest, Models, RetryFrom, Subagent,
+    SubagentError,
+};
 use async_trait::async_trait;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// So much of the question and of the answer goes into the transcript.
 const TRANSCRIPT_BYTES: usize = 16 * 1024;
@@ -253,16 +231,8 @@ fn step(request: &AgentRequest, item: TranscriptItem) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RunId;
-    use crate::domain::SessionId;
-    use crate::domain::SubtaskId;
-    use crate::domain::TaskId;
-    use crate::domain::Usage;
-    use crate::services::Earlier;
-    use crate::services::MockAgentWatch;
-    use crate::services::MockClock;
-    use crate::services::MockModel;
-    use crate::services::MockModels;
+    use crate::domain::{RunId, SessionId, SubtaskId, TaskId, Usage};
+    use crate::services::{Earlier, MockAgentWatch, MockClock, MockModel, MockModels};
     use std::collections::BTreeMap;
     use std::fs;
     use std::path::Path;

@@ -1,15 +1,11 @@
 //! Writing the files of an answer: all of them, or none.
 
 use crate::domain::FileGlobs;
-use crate::files::Kind;
-use crate::files::Place;
-use crate::files::Refused;
-use crate::files::Replacement;
+use crate::files::{Kind, Place, Refused, Replacement};
 use crate::prompt::AnsweredFile;
 use std::io;
 use std::io::Write;
-use std::path::Component;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Why a file of an answer may not be written.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -147,8 +143,7 @@ fn has_crlf(text: &[u8]) -> bool {
 mod tests {
     use super::*;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn answered(path: &str, text: &str) -> AnsweredFile {
         AnsweredFile { path: path.to_owned(), text: text.to_owned() }

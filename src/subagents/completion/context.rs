@@ -2,12 +2,8 @@
 
 use super::apply::PathError;
 use crate::domain::FileGlobs;
-use crate::files::Kind;
-use crate::files::Place;
-use crate::files::Root;
-use crate::prompt::Fixed;
-use crate::prompt::ShownFile;
-use crate::prompt::first_bytes;
+use crate::files::{Kind, Place, Root};
+use crate::prompt::{Fixed, ShownFile, first_bytes};
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! The messages between an agent and its client, as they were recorded.
 
-use super::read::LineReader;
-use super::read::Reading;
+use super::read::{LineReader, Reading};
 use crate::subagents::acp::Replay;
 use serde_json::Value;
 

@@ -1,14 +1,7 @@
 //! Whose records these are, from the first of them.
 
-use crate::subagents::cli::AGENTS;
-use crate::subagents::cli::Likeness;
-use crate::subagents::cli::Recording;
-use crate::subagents::cli::recorders;
-use serde::de::DeserializeSeed;
-use serde::de::Deserializer;
-use serde::de::IgnoredAny;
-use serde::de::MapAccess;
-use serde::de::Visitor;
+use crate::subagents::cli::{AGENTS, Likeness, Recording, recorders};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 use std::str::FromStr;
 

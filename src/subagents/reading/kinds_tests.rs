@@ -1,12 +1,8 @@
 //! Every kind of record that agents leave behind, in small ones of our own and in the recorded ones.
 
 use super::*;
-use crate::domain::Action;
-use crate::domain::Ending;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use serde_json::Value;
-use serde_json::json;
+use crate::domain::{Action, Ending, ToolKind, ToolStatus};
+use serde_json::{Value, json};
 use std::path::Path;
 
 fn reading(lines: &[Value]) -> Reading {

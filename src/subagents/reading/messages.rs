@@ -1,17 +1,9 @@
 //! Messages of the plain form, in the notations that agents and their services have for them.
 
-use super::plain::tell;
-use super::plain::text_of;
-use super::plain::value_of;
-use super::plain_tool::fault;
-use super::plain_tool::whole_number;
-use super::tools::edits_of;
-use super::tools::kind_of;
-use crate::domain::Ending;
-use crate::domain::Role;
-use crate::domain::ToolStatus;
-use crate::domain::Trace;
-use crate::domain::TranscriptItem;
+use super::plain::{tell, text_of, value_of};
+use super::plain_tool::{fault, whole_number};
+use super::tools::{edits_of, kind_of};
+use crate::domain::{Ending, Role, ToolStatus, Trace, TranscriptItem};
 use crate::subagents::cli::exit_in_tail;
 use serde::Deserialize;
 use serde_json::Value;

@@ -1,9 +1,7 @@
 //! Transcripts of our own runs.
 
-use super::read::LineReader;
-use super::read::Reading;
-use crate::domain::TranscriptItem;
-use crate::domain::TranscriptRecord;
+use super::read::{LineReader, Reading};
+use crate::domain::{TranscriptItem, TranscriptRecord};
 
 /// The version of records that is read.
 const VERSION: u32 = 1;

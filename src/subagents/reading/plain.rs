@@ -1,19 +1,11 @@
 //! The plain form: one JSON document that anybody can write.
 
 use super::messages;
-use super::plain_tool::Call;
-use super::plain_tool::Ran;
-use super::read::ReadError;
-use super::read::Reading;
-use crate::domain::Trace;
-use crate::domain::TranscriptItem;
+use super::plain_tool::{Call, Ran};
+use super::read::{ReadError, Reading};
+use crate::domain::{Trace, TranscriptItem};
 use serde::Deserialize;
-use serde::de::Deserializer;
-use serde::de::Error as _;
-use serde::de::IgnoredAny;
-use serde::de::MapAccess;
-use serde::de::SeqAccess;
-use serde::de::Visitor;
+use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;

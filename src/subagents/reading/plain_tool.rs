@@ -1,22 +1,12 @@
 //! Tool calls and commands of the plain form.
 
-use super::plain::text_of;
-use super::plain::value_of;
-use super::tools::edits_of;
-use super::tools::kind_of;
-use crate::domain::Timestamp;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::Trace;
-use crate::domain::TranscriptItem;
+use super::plain::{text_of, value_of};
+use super::tools::{edits_of, kind_of};
+use crate::domain::{Timestamp, ToolKind, ToolStatus, Trace, TranscriptItem};
 use serde::Deserialize;
-use serde::de::Deserializer;
-use serde::de::Error as _;
-use serde::de::MapAccess;
-use serde::de::Visitor;
-use serde_json::Map;
-use serde_json::Value;
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::fmt;
 

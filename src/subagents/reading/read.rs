@@ -2,17 +2,12 @@
 
 #[cfg(feature = "acp")]
 use super::acp::Acp;
-use super::format::FORMATS;
-use super::format::Format;
-use super::format::detect;
+use super::format::{FORMATS, Format, detect};
 use super::own::Own;
 use super::plain;
 use super::recorded::Recorded;
-use crate::domain::Ending;
-use crate::domain::Trace;
-use crate::subagents::cli::Line;
-use crate::subagents::cli::Lines;
-use crate::subagents::cli::Recording;
+use crate::domain::{Ending, Trace};
+use crate::subagents::cli::{Line, Lines, Recording};
 use std::collections::BTreeMap;
 use std::io::Read;
 

@@ -1,14 +1,9 @@
 //! What an agent left behind, through the rules of its description.
 
-use super::read::LineReader;
-use super::read::Reading;
-use super::tools::edits_of;
-use super::tools::kind_of;
-use crate::domain::Role;
-use crate::domain::ToolKind;
-use crate::domain::TranscriptItem;
-use crate::subagents::cli::Recording;
-use crate::subagents::cli::Replay;
+use super::read::{LineReader, Reading};
+use super::tools::{edits_of, kind_of};
+use crate::domain::{Role, ToolKind, TranscriptItem};
+use crate::subagents::cli::{Recording, Replay};
 
 /// Reads an agent's records.
 pub(super) struct Recorded {

@@ -1,14 +1,10 @@
 //! What is read of real and of broken transcripts.
 
 use super::*;
-use crate::domain::Action;
-use crate::domain::Ending;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
+use crate::domain::{Action, Ending, ToolKind, ToolStatus};
 use crate::subagents::cli::Recording;
 use proptest::prelude::*;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::Path;
 
 fn reading(text: &str) -> Reading {

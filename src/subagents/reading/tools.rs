@@ -2,8 +2,7 @@
 
 use crate::domain::ToolKind;
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 /// A call names so many edited files at most.
@@ -68,8 +67,7 @@ fn patched(patch: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subagents::cli::AGENTS;
-    use crate::subagents::cli::describe;
+    use crate::subagents::cli::{AGENTS, describe};
     use serde_json::json;
 
     #[test]

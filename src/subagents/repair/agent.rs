@@ -2,17 +2,11 @@
 
 use super::briefing::Briefing;
 use super::files;
-use super::rank::Candidate;
-use super::rank::candidates;
+use super::rank::{Candidate, candidates};
 use super::source::Source;
 use super::tried::Tried;
-use crate::domain::AgentReport;
-use crate::domain::Ending;
-use crate::services::AgentRequest;
-use crate::services::Mode;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
+use crate::domain::{AgentReport, Ending};
+use crate::services::{AgentRequest, Mode, RetryFrom, Subagent, SubagentError};
 use async_trait::async_trait;
 use std::io;
 use std::path::Path;
@@ -110,10 +104,7 @@ mod tests {
     use super::super::source::Source;
     use super::super::token::Language;
     use super::*;
-    use crate::domain::RunId;
-    use crate::domain::SessionId;
-    use crate::domain::SubtaskId;
-    use crate::domain::TaskId;
+    use crate::domain::{RunId, SessionId, SubtaskId, TaskId};
     use std::fs;
 
     const TEST: &str = "from calc import half\n\ndef test_half():\n    assert half(3, 1) == 1\n";

@@ -1,12 +1,9 @@
 //! Every small edit that could be made to a unit of a file.
 
-use super::edits_of_calls;
-use super::edits_of_statements;
 use super::rule::Rule;
-use super::source::Source;
-use super::source::UnitKind;
-use super::token::Kind;
-use super::token::Language;
+use super::source::{Source, UnitKind};
+use super::token::{Kind, Language};
+use super::{edits_of_calls, edits_of_statements};
 
 /// One small change to one file: bytes `start..end` become `new`.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,9 @@
 //! Edits of calls and of the names in expressions.
 
-use super::edits::Edits;
-use super::edits::KEYWORDS;
+use super::edits::{Edits, KEYWORDS};
 use super::rule::Rule;
-use super::source::Source;
-use super::source::UnitKind;
-use super::token::Kind;
-use super::token::Language;
+use super::source::{Source, UnitKind};
+use super::token::{Kind, Language};
 
 /// Calls that are easily taken for each other, both ways.
 const TWINS: &[(&str, &str)] = &[

@@ -3,8 +3,7 @@
 use super::edits::Edits;
 use super::rule::Rule;
 use super::source::UnitKind;
-use super::token::Kind;
-use super::token::Language;
+use super::token::{Kind, Language};
 
 pub(super) fn add(edits: &mut Edits<'_>) {
     let language = edits.source.language;

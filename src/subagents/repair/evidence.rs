@@ -2,8 +2,7 @@
 
 use super::rule::Rule;
 use regex::Regex;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 /// What was found in an output.

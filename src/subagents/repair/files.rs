@@ -2,9 +2,7 @@
 
 use super::source::Source;
 use super::token::Language;
-use crate::files::Kind;
-use crate::files::Place;
-use crate::files::Root;
+use crate::files::{Kind, Place, Root};
 use std::io;
 use std::path::Path;
 

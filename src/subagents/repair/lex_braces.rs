@@ -1,10 +1,6 @@
 //! A lexer for Rust and, with the same rules, for what operators and constants of C-like languages need.
 
-use super::token::Cursor;
-use super::token::Kind;
-use super::token::Language;
-use super::token::Token;
-use super::token::is_word;
+use super::token::{Cursor, Kind, Language, Token, is_word};
 
 const SIGNS: [&str; 30] = [
     "<<=", ">>=", "...", "..=", "===", "!==", "**", "->", "=>", "::", "&&", "||", "==", "!=", "<=", ">=", "+=", "-=",

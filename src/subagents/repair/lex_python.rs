@@ -1,9 +1,6 @@
 //! A lexer for Python: tokens and the ends of logical lines.
 
-use super::token::Cursor;
-use super::token::Kind;
-use super::token::Token;
-use super::token::is_word;
+use super::token::{Cursor, Kind, Token, is_word};
 
 const SIGNS: [&str; 24] = [
     "**=", "//=", ">>=", "<<=", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=",

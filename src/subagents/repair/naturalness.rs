@@ -6,9 +6,7 @@
 
 use super::edits::Edit;
 use super::source::Source;
-use super::token::Kind;
-use super::token::Language;
-use super::token::tokens;
+use super::token::{Kind, Language, tokens};
 use std::collections::HashMap;
 
 /// Counts of one, two and three tokens in a row.

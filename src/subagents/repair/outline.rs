@@ -1,10 +1,7 @@
 //! Where functions, classes and constants begin and end, and which of them are tests.
 
-use super::source::Unit;
-use super::source::UnitKind;
-use super::token::Kind;
-use super::token::Language;
-use super::token::Token;
+use super::source::{Unit, UnitKind};
+use super::token::{Kind, Language, Token};
 use std::ops::Range;
 
 /// The units of a file, outer ones before what they hold; the first is the file itself.

@@ -1,16 +1,13 @@
 //! Which edit comes next.
 
 use super::briefing::Briefing;
-use super::edits::Edit;
-use super::edits::edits;
+use super::edits::{Edit, edits};
 use super::evidence::Evidence;
 use super::naturalness::models;
 use super::oddity::oddity;
 use super::source::Source;
 use super::suspicion::Suspicion;
-use super::tried::Name;
-use super::tried::Tried;
-use super::tried::name;
+use super::tried::{Name, Tried, name};
 use std::collections::HashMap;
 
 /// An edit with its place in the list of sources and its name.

@@ -1,10 +1,7 @@
 //! A file of the workspace as the agent reads it: tokens, and the units (functions, constants) that they stand in.
 
 use super::outline;
-use super::token::Kind;
-use super::token::Language;
-use super::token::Token;
-use super::token::tokens;
+use super::token::{Kind, Language, Token, tokens};
 use std::ops::Range;
 
 /// A file, relative to the directory the agent works in, with `/` between its parts.

@@ -5,12 +5,9 @@
 //! separate from a failing test counts more than a far one.
 
 use super::evidence::Evidence;
-use super::source::Source;
-use super::source::UnitKind;
+use super::source::{Source, UnitKind};
 use super::token::Kind;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Each further call makes a unit this much less likely to be what the test is about.
 const PER_CALL: f64 = 0.7;

@@ -1,7 +1,6 @@
 //! Tokens: what the edits are made of, for any language.
 
-use super::lex_braces;
-use super::lex_python;
+use super::{lex_braces, lex_python};
 
 /// What kind of words a file is written in, from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

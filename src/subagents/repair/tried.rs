@@ -2,8 +2,7 @@
 
 use super::edits::Edit;
 use super::source::Source;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

@@ -1,29 +1,15 @@
 //! Agents on tape.
 
-use super::Cassette;
-use super::changes;
-use super::normalise::Place;
-use super::normalise::Secrets;
-use super::normalise::retold;
+use super::normalise::{Place, Secrets, retold};
 use super::request::AgentCall;
 use super::tape::CassetteError;
-use super::wire::Outcome;
-use super::wire::Record;
-use super::wire::Step;
-use crate::domain::AgentReport;
-use crate::domain::TranscriptItem;
+use super::wire::{Outcome, Record, Step};
+use super::{Cassette, changes};
+use crate::domain::{AgentReport, TranscriptItem};
 use crate::layer::Svc;
-use crate::services::Abilities;
-use crate::services::AgentRequest;
-use crate::services::AgentWatch;
-use crate::services::RetryFrom;
-use crate::services::Subagent;
-use crate::services::SubagentError;
-use crate::services::Subagents;
+use crate::services::{Abilities, AgentRequest, AgentWatch, RetryFrom, Subagent, SubagentError, Subagents};
 use async_trait::async_trait;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A set of agents: live ones while recording.
 pub(super) struct TapedAgents {

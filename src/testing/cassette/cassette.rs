@@ -1,20 +1,13 @@
 //! What a test holds.
 
-use super::agents::TapedAgents;
-use super::agents::taped_agent;
+use super::agents::{TapedAgents, taped_agent};
 use super::changes::Recorded;
-use super::models::TapedModels;
-use super::models::taped_model;
+use super::models::{TapedModels, taped_model};
 use super::normalise::Normaliser;
-use super::tape::CassetteError;
-use super::tape::Tape;
+use super::tape::{CassetteError, Tape};
 use crate::layer::Svc;
-use crate::services::Model;
-use crate::services::Models;
-use crate::services::Subagent;
-use crate::services::Subagents;
-use globset::Glob;
-use globset::GlobSetBuilder;
+use crate::services::{Model, Models, Subagent, Subagents};
+use globset::{Glob, GlobSetBuilder};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -4,19 +4,13 @@ use super::normalise::Secrets;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use globset::GlobSet;
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
-use walkdir::DirEntry;
-use walkdir::WalkDir;
+use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
+use walkdir::{DirEntry, WalkDir};
 
 /// So many of the largest files are named when there is too much.
 const NAMED: usize = 3;

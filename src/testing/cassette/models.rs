@@ -2,18 +2,12 @@
 
 use super::Cassette;
 use super::agents::written;
-use super::normalise::Secrets;
-use super::normalise::retold;
+use super::normalise::{Secrets, retold};
 use super::request::ModelCall;
-use super::wire::Answer;
-use super::wire::Record;
+use super::wire::{Answer, Record};
 use crate::domain::policy;
 use crate::layer::Svc;
-use crate::services::Completion;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::Models;
+use crate::services::{Completion, Model, ModelError, ModelRequest, Models};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;

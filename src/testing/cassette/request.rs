@@ -1,13 +1,8 @@
 //! Requests as texts that can be compared.
 
-use super::normalise::Normaliser;
-use super::normalise::Secrets;
-use crate::services::AgentRequest;
-use crate::services::Conversation;
-use crate::services::Mode;
-use crate::services::ModelRequest;
-use serde::Deserialize;
-use serde::Serialize;
+use super::normalise::{Normaliser, Secrets};
+use crate::services::{AgentRequest, Conversation, Mode, ModelRequest};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -1,20 +1,14 @@
 //! The file of a cassette: written line by line, read at once.
 
-use super::missing;
 use super::normalise::Normaliser;
-use super::wire;
 use super::wire::Record;
-use crate::services::Abilities;
-use crate::services::RetryFrom;
-use std::fs;
+use super::{missing, wire};
+use crate::services::{Abilities, RetryFrom};
 use std::fs::File;
-use std::io;
 use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
 /// A cassette that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,19 +5,10 @@
 
 use super::changes::FileChange;
 use super::normalise::Normaliser;
-use super::request::AgentCall;
-use super::request::ModelCall;
-use crate::domain::AgentReport;
-use crate::domain::Ending;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
-use crate::services::Abilities;
-use crate::services::Completion;
-use crate::services::ModelError;
-use crate::services::RetryFrom;
-use crate::services::SubagentError;
-use serde::Deserialize;
-use serde::Serialize;
+use super::request::{AgentCall, ModelCall};
+use crate::domain::{AgentReport, Ending, TranscriptItem, Usage};
+use crate::services::{Abilities, Completion, ModelError, RetryFrom, SubagentError};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;

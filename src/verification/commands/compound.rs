@@ -1,8 +1,6 @@
 //! Commands made of commands: groups, `if`, `case`, loops, functions, `[[ … ]]`.
 
-use super::syntax::Body;
-use super::syntax::Parser;
-use super::syntax::Simple;
+use super::syntax::{Body, Parser, Simple};
 
 impl Parser<'_> {
     /// What follows a word that opens such a command.

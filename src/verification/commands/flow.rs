@@ -1,21 +1,9 @@
 //! Which commands a line runs, and whose exit status it ends with.
 
-use super::Run;
 use super::run::Edits;
-use super::syntax::Body;
-use super::syntax::Command;
-use super::syntax::Item;
-use super::syntax::Join;
-use super::syntax::Pipeline;
-use super::syntax::Redirect;
-use super::syntax::Script;
-use super::syntax::Simple;
-use super::syntax::parse;
-use super::wrappers::Unwrapped;
-use super::wrappers::base_name;
-use super::wrappers::is_assignment;
-use super::wrappers::unwrap;
-use super::writes;
+use super::syntax::{Body, Command, Item, Join, Pipeline, Redirect, Script, Simple, parse};
+use super::wrappers::{Unwrapped, base_name, is_assignment, unwrap};
+use super::{Run, writes};
 use std::collections::HashMap;
 use std::mem;
 

@@ -1,14 +1,10 @@
 //! What a program is run for.
 
-use super::Run;
 use super::builders::of_builders;
-use super::git;
 use super::run::CommandKind;
-use super::scripts::kind_of_file;
-use super::scripts::kind_of_name;
-use super::wrappers::base_name;
-use super::wrappers::options;
-use super::writes;
+use super::scripts::{kind_of_file, kind_of_name};
+use super::wrappers::{base_name, options};
+use super::{Run, git, writes};
 use std::collections::HashMap;
 
 impl Run {

@@ -24,7 +24,4 @@ mod writes;
 
 pub use git::PushTarget;
 pub use loop_key::loop_key;
-pub use run::CommandKind;
-pub use run::Edits;
-pub use run::Run;
-pub use run::runs;
+pub use run::{CommandKind, Edits, Run, runs};

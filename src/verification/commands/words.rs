@@ -1,7 +1,6 @@
 //! Words: quotes, escapes, substitutions.
 
-use super::syntax::Parser;
-use super::syntax::Script;
+use super::syntax::{Parser, Script};
 
 /// So many bytes of a substitution are kept in the word that holds it.
 const KEPT_RAW: usize = 1024;

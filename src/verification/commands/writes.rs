@@ -1,12 +1,10 @@
 //! What a command writes.
 
-use super::Edits;
-use super::Run;
-use super::git;
 use super::kinds::is_python;
 use super::run::CommandKind;
 use super::syntax::Redirect;
 use super::wrappers::base_name;
+use super::{Edits, Run, git};
 
 /// Where output goes that is no work: devices and places outside the project.
 const OUTSIDE: [&str; 10] = [

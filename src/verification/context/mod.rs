@@ -12,8 +12,7 @@ mod tests;
 mod vocabulary;
 mod words;
 
-pub use requirements::Requirements;
 pub(in crate::verification) use requirements::asks_for_no_tests;
-pub use requirements::requirements;
+pub use requirements::{Requirements, requirements};
 pub use signals::RepositorySignals;
 pub use task_type::task_type;

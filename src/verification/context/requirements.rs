@@ -1,14 +1,10 @@
 //! What must be there before a task counts as done.
 
 use super::RepositorySignals;
-use super::words::Word;
-use super::words::sentences;
-use crate::domain::Expects;
-use crate::domain::TaskType;
-use crate::domain::policy::Required;
-use crate::domain::policy::Workflow;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::runs;
+use super::words::{Word, sentences};
+use crate::domain::policy::{Required, Workflow};
+use crate::domain::{Expects, TaskType};
+use crate::verification::commands::{CommandKind, runs};
 
 /// What must be there, each with the reason in words where it is required.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

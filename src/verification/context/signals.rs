@@ -4,8 +4,7 @@ use super::manifests;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A manifest is read up to so many bytes; real ones are far smaller.
 const MAX_BYTES: u64 = 512 * 1024;

@@ -1,11 +1,7 @@
 //! What kind of work a task asks for.
 
-use super::vocabulary::CODE;
-use super::vocabulary::PERSONAL;
-use super::vocabulary::SYSTEMS;
-use super::vocabulary::TEXTS;
-use super::words::Word;
-use super::words::sentences;
+use super::vocabulary::{CODE, PERSONAL, SYSTEMS, TEXTS};
+use super::words::{Word, sentences};
 use crate::domain::TaskType;
 
 /// From the task's own words, never from the agent's answer.

@@ -1,11 +1,6 @@
-use super::RepositorySignals;
-use super::Requirements;
-use super::requirements;
-use super::task_type;
-use crate::domain::Expects;
-use crate::domain::TaskType;
-use crate::domain::policy::Required;
-use crate::domain::policy::Workflow;
+use super::{RepositorySignals, Requirements, requirements, task_type};
+use crate::domain::policy::{Required, Workflow};
+use crate::domain::{Expects, TaskType};
 use proptest::prelude::*;
 use std::fs;
 

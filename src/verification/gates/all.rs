@@ -2,22 +2,18 @@
 
 use super::answer::answer_present;
 use super::build::build;
-use super::change::change_exists;
-use super::change::protected_paths;
+use super::change::{change_exists, protected_paths};
 use super::claims::claimed_commands_ran;
 use super::count::test_count;
-use super::facts::Facts;
-use super::facts::View;
+use super::facts::{Facts, View};
 use super::finding::Finding;
 use super::hooks::hooks_kept;
 use super::kept::tests_kept;
 use super::pushes::no_direct_push;
-use super::remote::ci;
-use super::remote::pull_request;
+use super::remote::{ci, pull_request};
 use super::repeated::repeated_failure;
 use super::runtime_checks::runtime_checks;
-use super::tested::tests_passed;
-use super::tested::tests_ran_after_last_change;
+use super::tested::{tests_passed, tests_ran_after_last_change};
 use crate::domain::GateReport;
 
 /// Every gate's answer with what follows from it, in a fixed order: the runtime's own checks first.

@@ -1,11 +1,8 @@
 //! What only a task's owner can permit, and where words of the task seem to.
 
-use super::count::asks_to_remove;
-use super::count::asks_to_skip;
-use super::count::speaks_of_tests;
+use super::count::{asks_to_remove, asks_to_skip, speaks_of_tests};
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
+use super::finding::{Finding, Todo};
 use super::hooks::asks_to_skip_hooks;
 use super::pushes::asks_to_push_default;
 use super::tested::asked_to_fail;

@@ -1,8 +1,7 @@
 //! `answer_present`: an agent that said nothing and did nothing is not done.
 
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
+use super::finding::{Finding, Todo};
 use super::runtime_checks::Runtime;
 use crate::domain::Expects;
 
@@ -31,8 +30,7 @@ pub(super) fn answer_present(view: &View<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::coding;
-    use super::super::fixture::turn;
+    use super::super::fixture::{coding, turn};
     use super::*;
 
     #[test]

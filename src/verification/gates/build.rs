@@ -1,11 +1,8 @@
 //! `build`: a build after the last change, and its exit status; a type check that failed is a broken build.
 
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
-use super::timeline::Ran;
-use super::timeline::may_run_tests;
-use super::timeline::runs_tests;
+use super::finding::{Finding, Todo};
+use super::timeline::{Ran, may_run_tests, runs_tests};
 use super::went::Went;
 use crate::verification::commands::CommandKind;
 
@@ -112,9 +109,7 @@ fn builds_too(test: &Ran<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::Turn;
-    use super::super::fixture::coding;
-    use super::super::fixture::turn;
+    use super::super::fixture::{Turn, coding, turn};
     use super::*;
 
     fn built() -> Turn {

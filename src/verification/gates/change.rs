@@ -1,32 +1,16 @@
 //! `change_exists`: something changed where a change was asked for. `protected_paths`: nothing that may not change.
 
-use super::change_asked::asks_for_change_first;
-use super::change_asked::asks_to_undo;
-use super::change_asked::finds_it_done;
+use super::change_asked::{asks_for_change_first, asks_to_undo, finds_it_done};
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
-use super::kept_edits::only_comments;
-use super::kept_edits::replaced;
+use super::finding::{Finding, Todo};
+use super::kept_edits::{only_comments, replaced};
 use super::paths::in_project;
-use super::timeline::At;
-use super::timeline::Changed;
-use super::timeline::Step;
-use super::timeline::Timeline;
-use super::timeline::complains;
-use super::timeline::happened;
-use super::timeline::is_elsewhere;
-use super::timeline::only_reads;
-use super::timeline::shown;
-use super::timeline::stages;
+use super::timeline::{At, Changed, Step, Timeline, complains, happened, is_elsewhere, only_reads, shown, stages};
 use crate::domain::ToolKind;
-use crate::prompt::quote_name;
-use crate::prompt::quote_names;
+use crate::prompt::{quote_name, quote_names};
 use crate::services::TurnEvidence;
 use crate::toolchain::is_code;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Edits;
-use crate::verification::commands::Run;
+use crate::verification::commands::{CommandKind, Edits, Run};
 use std::path::Path;
 
 const EXISTS: &str = "change_exists";
@@ -325,9 +309,7 @@ pub(super) fn protected_paths(view: &View<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::Turn;
-    use super::super::fixture::coding;
-    use super::super::fixture::turn;
+    use super::super::fixture::{Turn, coding, turn};
     use super::*;
 
     #[test]

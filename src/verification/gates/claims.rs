@@ -4,14 +4,10 @@
 //! block or straight after "ran", in a sentence that speaks of the past and denies nothing. Everything else is prose.
 
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
+use super::finding::{Finding, Todo};
 use super::timeline::may_run_tests;
-use crate::prompt::first_bytes;
-use crate::prompt::plain;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Run;
-use crate::verification::commands::runs;
+use crate::prompt::{first_bytes, plain};
+use crate::verification::commands::{CommandKind, Run, runs};
 
 const GATE: &str = "claimed_commands_ran";
 

@@ -2,14 +2,10 @@
 
 use super::allowed::Offence;
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
-use super::timeline::Ran;
-use super::timeline::runs_tests;
+use super::finding::{Finding, Todo};
+use super::timeline::{Ran, runs_tests};
 use crate::domain::Allow;
-use crate::toolchain::Counts;
-use crate::toolchain::TestSummary;
-use crate::toolchain::summaries;
+use crate::toolchain::{Counts, TestSummary, summaries};
 
 const GATE: &str = "test_count";
 

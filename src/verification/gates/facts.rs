@@ -3,10 +3,8 @@
 use super::runtime_checks::Runtime;
 use super::timeline::Timeline;
 use crate::prompt::without_fences;
-use crate::services::RemoteState;
-use crate::services::TurnEvidence;
-use crate::verification::context::RepositorySignals;
-use crate::verification::context::Requirements;
+use crate::services::{RemoteState, TurnEvidence};
+use crate::verification::context::{RepositorySignals, Requirements};
 use std::borrow::Cow;
 
 /// What the gates look at.

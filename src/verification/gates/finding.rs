@@ -1,11 +1,7 @@
 //! One gate's answer, and what follows from it for the agent.
 
-use crate::domain::Allow;
-use crate::domain::GateOutcome;
-use crate::domain::GateReport;
-use crate::domain::Severity;
-use crate::prompt::plain;
-use crate::prompt::shorten;
+use crate::domain::{Allow, GateOutcome, GateReport, Severity};
+use crate::prompt::{plain, shorten};
 
 /// So many bytes of evidence are kept: the end of a failing test run, and not more than a prompt can bear.
 const EVIDENCE_BYTES: usize = 2_000;

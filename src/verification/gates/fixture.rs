@@ -3,31 +3,12 @@
 use super::all::findings;
 use super::facts::Facts;
 use super::finding::Finding;
-use crate::domain::Action;
-use crate::domain::Change;
-use crate::domain::CheckCommand;
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
-use crate::domain::CheckStatus;
-use crate::domain::Expects;
-use crate::domain::GateOutcome;
-use crate::domain::Outcome;
-use crate::domain::Output;
-use crate::domain::Risk;
-use crate::domain::RiskThreshold;
-use crate::domain::SessionId;
-use crate::domain::Signature;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::Trace;
-use crate::domain::TreeId;
-use crate::services::Observed;
-use crate::services::RemoteState;
-use crate::services::TurnEvidence;
-use crate::services::UsageMeter;
-use crate::verification::context::RepositorySignals;
-use crate::verification::context::Requirements;
+use crate::domain::{
+    Action, Change, CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Expects, GateOutcome, Outcome,
+    Output, Risk, RiskThreshold, SessionId, Signature, ToolKind, ToolStatus, Trace, TreeId,
+};
+use crate::services::{Observed, RemoteState, TurnEvidence, UsageMeter};
+use crate::verification::context::{RepositorySignals, Requirements};
 use tokio_util::sync::CancellationToken;
 
 /// A turn and what is required of it.

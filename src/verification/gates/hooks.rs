@@ -2,11 +2,9 @@
 
 use super::allowed::Offence;
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
+use super::finding::{Finding, Todo};
 use super::timeline::shown;
-use super::went::Went;
-use super::went::went;
+use super::went::{Went, went};
 use crate::domain::Allow;
 use crate::verification::commands::Run;
 

@@ -3,36 +3,21 @@
 //! Read from the diff that the runtime recorded; without one, from the edits among the tool calls.
 
 use super::allowed::Offence;
-use super::count::asks_to_remove;
-use super::count::asks_to_skip;
-use super::count::none_fewer;
-use super::diff::FileDiff;
-use super::diff::Line;
-use super::diff::read;
+use super::count::{asks_to_remove, asks_to_skip, none_fewer};
+use super::diff::{FileDiff, Line, read};
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
+use super::finding::{Finding, Todo};
 use super::kept_edits::recorded_edits;
-use super::kept_moves::Renamed;
-use super::kept_moves::held_no_test;
+use super::kept_moves::{Renamed, held_no_test};
 use super::kept_scripts::neutralised;
-use super::kept_shell::Lost;
-use super::kept_shell::lost_tests;
-use super::kept_tests::added_tests;
-use super::kept_tests::is_assertion;
-use super::kept_tests::is_comment;
-use super::kept_tests::is_test_attribute;
-use super::kept_tests::is_trivial;
-use super::kept_tests::opens_test;
-use super::kept_tests::takes_cases;
-use super::kept_tests::tests_in;
+use super::kept_shell::{Lost, lost_tests};
+use super::kept_tests::{
+    added_tests, is_assertion, is_comment, is_test_attribute, is_trivial, opens_test, takes_cases, tests_in,
+};
 use crate::domain::Allow;
-use crate::prompt::quote_name;
-use crate::prompt::quote_names;
+use crate::prompt::{quote_name, quote_names};
 use crate::toolchain;
-use crate::toolchain::Mark;
-use crate::toolchain::is_code;
-use crate::toolchain::is_test;
+use crate::toolchain::{Mark, is_code, is_test};
 use std::collections::BTreeSet;
 
 const GATE: &str = "tests_kept";

@@ -1,7 +1,6 @@
 //! The edits and removals among the recorded tool calls, for turns whose change the runtime did not record.
 
-use crate::domain::Action;
-use crate::domain::ToolStatus;
+use crate::domain::{Action, ToolStatus};
 use crate::services::TurnEvidence;
 use std::collections::BTreeSet;
 

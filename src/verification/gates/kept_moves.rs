@@ -2,13 +2,9 @@
 
 use super::diff::FileDiff;
 use super::kept_targets::shelved;
-use super::kept_tests::added_tests;
-use super::kept_tests::tests_in;
-use crate::toolchain::is_code;
-use crate::toolchain::is_test;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use super::kept_tests::{added_tests, tests_in};
+use crate::toolchain::{is_code, is_test};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Of deleted files of tests, by their paths, those that moved, and where to: what they held stands in an added file, and no file takes
 /// the place of two. The tests in them need not be known.

@@ -1,11 +1,9 @@
 //! Scripts and settings that run the tests, made to succeed always or to leave tests out.
 
-use super::diff::FileDiff;
-use super::diff::Line;
+use super::diff::{FileDiff, Line};
 use super::kept_tests::tests_in;
 use crate::prompt::quote_name;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::runs;
+use crate::verification::commands::{CommandKind, runs};
 use std::collections::BTreeSet;
 
 /// Lines added to what runs the tests that let it succeed whatever they say, or that leave tests out.

@@ -3,28 +3,15 @@
 
 use super::facts::View;
 use super::kept_edits::replaced;
-use super::kept_targets::finds_perhaps;
-use super::kept_targets::found;
-use super::kept_targets::is_test_target;
-use super::kept_targets::removed_by_name;
-use super::kept_targets::shelved;
-use super::kept_targets::takes_out;
+use super::kept_targets::{finds_perhaps, found, is_test_target, removed_by_name, shelved, takes_out};
 use super::kept_tests::tests_in;
 use super::paths::in_project;
-use super::place::covers;
-use super::place::same;
-use super::place::trimmed;
-use super::timeline::Step;
-use super::timeline::happened;
-use super::timeline::is_elsewhere;
-use super::timeline::shown;
+use super::place::{covers, same, trimmed};
+use super::timeline::{Step, happened, is_elsewhere, shown};
 use crate::domain::ToolKind;
 use crate::prompt::quote_name;
-use crate::toolchain::is_code;
-use crate::toolchain::is_test;
-use crate::toolchain::marks_of;
-use crate::verification::commands::Edits;
-use crate::verification::commands::Run;
+use crate::toolchain::{is_code, is_test, marks_of};
+use crate::verification::commands::{Edits, Run};
 use std::path::Path;
 
 /// What happened to tests, in words.

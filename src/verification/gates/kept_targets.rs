@@ -1,11 +1,8 @@
 //! Which of the paths that commands name are tests, and what the scripts of `sed`, `find` and others do to them.
 
-use super::kept_tests::is_assertion;
-use super::kept_tests::is_test_attribute;
-use super::kept_tests::opens_test;
+use super::kept_tests::{is_assertion, is_test_attribute, opens_test};
 use super::place::trimmed;
-use crate::toolchain::is_code;
-use crate::toolchain::is_test;
+use crate::toolchain::{is_code, is_test};
 
 /// The paths that code removes by name: `os.remove('tests/test_a.py')`.
 pub(super) fn removed_by_name(code: &str) -> impl Iterator<Item = &str> {

@@ -1,13 +1,9 @@
 //! What in a source is a test, and what an assertion: by the conventions of the usual languages and runners.
 
-use super::diff::FileDiff;
-use super::diff::Line;
+use super::diff::{FileDiff, Line};
 use crate::toolchain::mark;
 
-pub(super) use crate::toolchain::is_assertion;
-pub(super) use crate::toolchain::is_test_attribute;
-pub(super) use crate::toolchain::opens_test;
-pub(super) use crate::toolchain::tests_in;
+pub(super) use crate::toolchain::{is_assertion, is_test_attribute, opens_test, tests_in};
 
 /// The tests that a change adds to a file, without those that cannot fail: with nothing in them, or switched off.
 pub(super) fn added_tests<'d>(file: &FileDiff<'d>) -> Vec<&'d str> {

@@ -38,10 +38,8 @@ mod tested;
 mod timeline;
 mod went;
 
-pub use all::findings;
-pub use all::gates;
+pub use all::{findings, gates};
 pub use allowed::seems_to_allow;
 pub(in crate::verification) use change::changes_code;
 pub use facts::Facts;
-pub use finding::Finding;
-pub use finding::Todo;
+pub use finding::{Finding, Todo};

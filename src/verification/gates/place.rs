@@ -1,8 +1,7 @@
 //! Where the project lies for a record: a transcript may be judged in another checkout than the one it was made in.
 
 use crate::services::TurnEvidence;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The project's directory, as the record names its files.
 ///

@@ -2,18 +2,12 @@
 
 use super::allowed::Offence;
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
-use super::timeline::Step;
-use super::timeline::shown;
-use super::went::Went;
-use super::went::went;
-use crate::domain::Allow;
-use crate::domain::ToolStatus;
+use super::finding::{Finding, Todo};
+use super::timeline::{Step, shown};
+use super::went::{Went, went};
+use crate::domain::{Allow, ToolStatus};
 use crate::services::RemoteState;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::PushTarget;
-use crate::verification::commands::Run;
+use crate::verification::commands::{CommandKind, PushTarget, Run};
 
 const PUSH: &str = "no_direct_push";
 
@@ -333,9 +327,7 @@ fn asked_to_push(task: &str, branch: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::Turn;
-    use super::super::fixture::coding;
-    use super::super::fixture::on;
+    use super::super::fixture::{Turn, coding, on};
     use super::*;
 
     fn pushed(line: &str, remote: Option<RemoteState>) -> Turn {

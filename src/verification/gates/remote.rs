@@ -1,13 +1,10 @@
 //! `pull_request` and `ci`: what the remote says, asked by the runtime.
 
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
+use super::finding::{Finding, Todo};
 use super::went::Went;
-use crate::services::Ci;
-use crate::services::PullRequest;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Run;
+use crate::services::{Ci, PullRequest};
+use crate::verification::commands::{CommandKind, Run};
 
 const PULL_REQUEST: &str = "pull_request";
 const CI: &str = "ci";
@@ -117,9 +114,7 @@ fn last_is_red(view: &View<'_>, is: impl Fn(&Run) -> bool, open: &[&str]) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::Turn;
-    use super::super::fixture::coding;
-    use super::super::fixture::on;
+    use super::super::fixture::{Turn, coding, on};
     use super::*;
 
     fn reviewed(pull_request: Option<Result<Option<PullRequest>, String>>) -> Turn {

@@ -1,16 +1,11 @@
 //! `repeated_failure`: the same command failed again and again with nothing changed between, and that was the end.
 
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
-use super::timeline::Step;
-use super::timeline::is_script;
-use super::timeline::only_reads;
-use super::timeline::shown;
+use super::finding::{Finding, Todo};
+use super::timeline::{Step, is_script, only_reads, shown};
 use crate::domain::ToolKind;
 use crate::prompt::one_line;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Run;
+use crate::verification::commands::{CommandKind, Run};
 
 const GATE: &str = "repeated_failure";
 /// So often is often enough: twice may be bad luck.

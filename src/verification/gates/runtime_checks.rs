@@ -1,18 +1,12 @@
 //! `runtime_checks`: the checks that the runtime ran itself after the last change. Nothing else proves anything.
 
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
+use super::finding::{Finding, Todo};
 use super::timeline::is_script;
-use crate::domain::CheckReport;
-use crate::domain::Expects;
-use crate::prompt::last_bytes;
-use crate::prompt::plain;
-use crate::services::Observed;
-use crate::services::TurnEvidence;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Run;
-use crate::verification::commands::runs;
+use crate::domain::{CheckReport, Expects};
+use crate::prompt::{last_bytes, plain};
+use crate::services::{Observed, TurnEvidence};
+use crate::verification::commands::{CommandKind, Run, runs};
 
 /// So much of a failing check's output is shown: runners say at the end what failed.
 const OUTPUT_BYTES: usize = 1_200;
@@ -149,9 +143,7 @@ pub(super) fn runtime_checks(view: &View<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::coding;
-    use super::super::fixture::report;
-    use super::super::fixture::turn;
+    use super::super::fixture::{coding, report, turn};
     use super::*;
     use crate::domain::CheckScope;
 

@@ -3,21 +3,11 @@
 use super::allowed::Offence;
 use super::change_asked::asks_what_comes_out;
 use super::facts::View;
-use super::finding::Finding;
-use super::finding::Todo;
-use super::red::excused;
-use super::red::failing_tests;
-use super::red::last_part;
-use super::red::told;
-use super::timeline::At;
-use super::timeline::Changed;
-use super::timeline::Ran;
-use super::timeline::may_run_tests;
-use super::timeline::runs_tests;
-use super::went::Went;
-use super::went::counts_nothing;
-use crate::domain::Allow;
-use crate::domain::ToolKind;
+use super::finding::{Finding, Todo};
+use super::red::{excused, failing_tests, last_part, told};
+use super::timeline::{At, Changed, Ran, may_run_tests, runs_tests};
+use super::went::{Went, counts_nothing};
+use crate::domain::{Allow, ToolKind};
 use crate::toolchain::Counts;
 use crate::verification::commands::CommandKind;
 use std::collections::BTreeSet;
@@ -351,11 +341,9 @@ fn package(test: &Ran<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::coding;
-    use super::super::fixture::turn;
+    use super::super::fixture::{coding, turn};
     use super::*;
-    use crate::domain::ToolKind;
-    use crate::domain::ToolStatus;
+    use crate::domain::{ToolKind, ToolStatus};
 
     const RED: &str = "test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out";
     const GREEN: &str = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out";

@@ -1,31 +1,17 @@
 //! The recorded tool calls in order: what changed files, what ran, and what cannot be seen.
 
 use super::kept_edits::only_comments;
-use super::paths::in_project;
-use super::paths::is_log;
-use super::paths::is_prose;
-use super::place::covers;
-use super::place::project;
-use super::went::Went;
-use super::went::counts_nothing;
-use super::went::went;
-use crate::domain::Action;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::prompt::last_bytes;
-use crate::prompt::shorten;
+use super::paths::{in_project, is_log, is_prose};
+use super::place::{covers, project};
+use super::went::{Went, counts_nothing, went};
+use crate::domain::{Action, ToolKind, ToolStatus};
+use crate::prompt::{last_bytes, shorten};
 use crate::services::TurnEvidence;
-use crate::toolchain::TestSummary;
-use crate::toolchain::summary;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Edits;
-use crate::verification::commands::Run;
-use crate::verification::commands::runs;
+use crate::toolchain::{TestSummary, summary};
+use crate::verification::commands::{CommandKind, Edits, Run, runs};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 /// A place in the record: the tool call's number, and the command within its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

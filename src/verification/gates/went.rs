@@ -1,12 +1,10 @@
 //! How a recorded command went: from its exit status, and where that is hidden or unknown from the runner's own summary.
 
 use super::timeline::Step;
-use crate::domain::Outcome;
-use crate::domain::ToolStatus;
+use crate::domain::{Outcome, ToolStatus};
 use crate::prompt::shorten;
 use crate::toolchain::TestSummary;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Run;
+use crate::verification::commands::{CommandKind, Run};
 
 /// How a command went.
 #[derive(Debug, Clone, PartialEq, Eq)]

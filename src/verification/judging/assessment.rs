@@ -1,16 +1,9 @@
 //! Self-assessment: structured questions on an agent's work, and the reader of the answers.
 
-use super::fields::Fields;
-use super::fields::unreadable;
+use super::fields::{Fields, unreadable};
 use super::questions::assessment_prompt;
-use crate::prompt::ask_again;
-use crate::prompt::beginning;
-use crate::prompt::objects;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::OpenQuestion;
-use crate::services::UsageMeter;
+use crate::prompt::{ask_again, beginning, objects};
+use crate::services::{Judge, JudgeError, JudgeQuestion, OpenQuestion, UsageMeter};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
@@ -273,8 +266,7 @@ mod tests {
     use super::super::read_verdict;
     use super::*;
     use crate::domain::SessionId;
-    use crate::services::JudgeRole;
-    use crate::services::MockJudge;
+    use crate::services::{JudgeRole, MockJudge};
     use proptest::prelude::*;
 
     fn check(text: &str, expected: Result<AssessedStatus, &str>) {

@@ -1,35 +1,16 @@
 //! The ancestor's test cases, as data, run through what is here. Expectations marked as quirks are ignored; every other
 //! line either holds or is an exception with its reason.
 
-use super::FastModel;
-use super::FastModelParams;
-use super::Who;
-use super::assessment_schema;
-use super::cross_check;
 use super::judges::test_question::template;
-use super::read_assessment;
-use super::read_compaction;
-use super::read_stuck;
-use super::read_verdict;
-use super::split;
-use super::who_acts;
-use crate::domain::Action;
-use crate::domain::GateOutcome;
-use crate::domain::Opinion;
-use crate::domain::Outcome;
-use crate::domain::SessionId;
-use crate::domain::Severity;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::Trace;
-use crate::prompt::TurnParts;
-use crate::prompt::self_assessment_prompt;
-use crate::services::MockClock;
-use crate::services::MockModels;
-use crate::services::ModelError;
+use super::{
+    FastModel, FastModelParams, Who, assessment_schema, cross_check, read_assessment, read_compaction, read_stuck,
+    read_verdict, split, who_acts,
+};
+use crate::domain::{Action, GateOutcome, Opinion, Outcome, SessionId, Severity, ToolKind, ToolStatus, Trace};
+use crate::prompt::{TurnParts, self_assessment_prompt};
+use crate::services::{MockClock, MockModels, ModelError};
 use futures_util::FutureExt;
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;

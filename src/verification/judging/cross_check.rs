@@ -1,19 +1,9 @@
 //! What an assessment is worth beside the evidence.
 
-use super::AssessedStatus;
-use super::Results;
-use super::SelfAssessment;
 use super::human::split;
-use crate::domain::Action;
-use crate::domain::GateOutcome;
-use crate::domain::GateReport;
-use crate::domain::Severity;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::Trace;
-use crate::verification::commands::CommandKind;
-use crate::verification::commands::Run;
-use crate::verification::commands::runs;
+use super::{AssessedStatus, Results, SelfAssessment};
+use crate::domain::{Action, GateOutcome, GateReport, Severity, ToolKind, ToolStatus, Trace};
+use crate::verification::commands::{CommandKind, Run, runs};
 
 /// The name of the gate.
 const GATE: &str = "self_assessment";

@@ -2,8 +2,7 @@
 
 use crate::prompt::plain;
 use crate::services::JudgeError;
-use serde_json::Map;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Bytes kept of a sentence: feedback, a summary.
 const SENTENCE_CHARS: usize = 2_000;

@@ -1,11 +1,7 @@
 //! The embedded judge: nobody.
 
 use crate::domain::Opinion;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::OpenQuestion;
-use crate::services::UsageMeter;
+use crate::services::{Judge, JudgeError, JudgeQuestion, OpenQuestion, UsageMeter};
 use async_trait::async_trait;
 
 /// Has no opinion, so that what the facts leave open stays unproven.

@@ -1,31 +1,13 @@
 //! What is asked: a turn as a judge sees it.
 
-use crate::domain::Action;
-use crate::domain::GateOutcome;
-use crate::domain::GateReport;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::Trace;
+use crate::domain::{Action, GateOutcome, GateReport, ToolKind, ToolStatus, Trace};
 use crate::prompt;
-use crate::prompt::CompactionParts;
-use crate::prompt::DIFF_BYTES;
-use crate::prompt::RESPONSE_BYTES;
-use crate::prompt::StuckParts;
-use crate::prompt::TASK_BYTES;
-use crate::prompt::TurnParts;
-use crate::prompt::excerpt;
-use crate::prompt::last_bytes;
-use crate::prompt::one_line;
-use crate::prompt::plain;
-use crate::prompt::shorten;
-use crate::prompt::with_proposed;
+use crate::prompt::{
+    CompactionParts, DIFF_BYTES, RESPONSE_BYTES, StuckParts, TASK_BYTES, TurnParts, excerpt, last_bytes, one_line,
+    plain, shorten, with_proposed,
+};
 use crate::redaction::Redactor;
-use crate::services::CompactionQuestion;
-use crate::services::JudgeQuestion;
-use crate::services::JudgeRole;
-use crate::services::OpenQuestion;
-use crate::services::StuckQuestion;
-use crate::services::TurnEvidence;
+use crate::services::{CompactionQuestion, JudgeQuestion, JudgeRole, OpenQuestion, StuckQuestion, TurnEvidence};
 
 /// So many of the latest tool calls are shown; a judge weighs how it ended.
 const ACTIONS: usize = 60;
@@ -190,9 +172,7 @@ fn cut(text: &str, bytes: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Role;
-    use crate::domain::SessionId;
-    use crate::domain::TranscriptItem;
+    use crate::domain::{Role, SessionId, TranscriptItem};
     use crate::services::UsageMeter;
     use tokio_util::sync::CancellationToken;
 

@@ -1,20 +1,10 @@
 //! The readers of what judges answer.
 
-use super::fields::Fields;
-use super::fields::unreadable;
-use crate::domain::CompactionAction;
-use crate::domain::CompactionVerdict;
-use crate::domain::Opinion;
-use crate::domain::SessionId;
-use crate::domain::Severity;
-use crate::domain::StuckReason;
-use crate::domain::StuckVerdict;
-use crate::prompt::beginning;
-use crate::prompt::objects;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use serde_json::Map;
-use serde_json::Value;
+use super::fields::{Fields, unreadable};
+use crate::domain::{CompactionAction, CompactionVerdict, Opinion, SessionId, Severity, StuckReason, StuckVerdict};
+use crate::prompt::{beginning, objects};
+use crate::services::{JudgeError, JudgeQuestion};
+use serde_json::{Map, Value};
 
 /// How deep inside other objects an answer is looked for.
 const DEPTH: usize = 8;

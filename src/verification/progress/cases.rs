@@ -1,35 +1,15 @@
 //! The ancestor's test cases, as data, run through what is here. Expectations marked as quirks are ignored; every other
 //! line either holds or is an exception with its reason.
 
-use super::compaction;
-use super::guards::NotJudged;
-use super::guards::not_judged;
-use super::loops;
-use super::stuck;
-use crate::domain::ABORT_RACE;
-use crate::domain::CompactionVerdict;
-use crate::domain::CompletionVerdict;
-use crate::domain::Evaluated;
-use crate::domain::FEEDBACK_MARK;
-use crate::domain::Guard;
-use crate::domain::INTERNAL_MARK;
-use crate::domain::Role;
-use crate::domain::Severity;
-use crate::domain::Skipped;
-use crate::domain::Standing;
-use crate::domain::StateId;
-use crate::domain::StuckReason;
-use crate::domain::StuckVerdict;
-use crate::domain::TaskType;
-use crate::domain::Timestamp;
-use crate::domain::ToolKind;
-use crate::domain::Trace;
-use crate::domain::TranscriptItem;
-use crate::domain::is_feedback;
-use crate::domain::is_internal;
+use super::guards::{NotJudged, not_judged};
+use super::{compaction, loops, stuck};
+use crate::domain::{
+    ABORT_RACE, CompactionVerdict, CompletionVerdict, Evaluated, FEEDBACK_MARK, Guard, INTERNAL_MARK, Role, Severity,
+    Skipped, Standing, StateId, StuckReason, StuckVerdict, TaskType, Timestamp, ToolKind, Trace, TranscriptItem,
+    is_feedback, is_internal,
+};
 use crate::prompt::Feedback;
-use crate::services::CompactionQuestion;
-use crate::services::StuckQuestion;
+use crate::services::{CompactionQuestion, StuckQuestion};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,10 +1,8 @@
 //! What an agent should do after its context was shortened.
 
-use super::super::commands::CommandKind;
-use super::super::commands::runs;
+use super::super::commands::{CommandKind, runs};
 use super::stuck::said;
-use crate::domain::CompactionAction;
-use crate::domain::CompactionVerdict;
+use crate::domain::{CompactionAction, CompactionVerdict};
 use crate::services::CompactionQuestion;
 use regex::Regex;
 use std::sync::LazyLock;

@@ -1,8 +1,7 @@
 //! Conversations that nobody judges: the runtime's own, and those that only plan.
 
 use super::writes::edited;
-use crate::domain::Action;
-use crate::domain::Trace;
+use crate::domain::{Action, Trace};
 
 /// Why a conversation is not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -42,11 +41,7 @@ fn writes_plan(action: &Action) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Role;
-    use crate::domain::ToolKind;
-    use crate::domain::ToolStatus;
-    use crate::domain::TranscriptItem;
-    use crate::domain::internal;
+    use crate::domain::{Role, ToolKind, ToolStatus, TranscriptItem, internal};
     use serde_json::json;
 
     fn said(role: Role, text: &str) -> TranscriptItem {

@@ -1,26 +1,11 @@
 //! Facts first; the judge, if there is one, where they are silent.
 
-use super::super::judging::compaction_question;
-use super::super::judging::read_compaction;
-use super::super::judging::read_stuck;
-use super::super::judging::stuck_question;
-use super::compaction;
-use super::loops;
-use super::stuck;
-use crate::domain::CompactionVerdict;
-use crate::domain::StuckVerdict;
-use crate::domain::Trace;
-use crate::services::Clock;
-use crate::services::CompactionQuestion;
-use crate::services::Judge;
-use crate::services::OpenQuestion;
-use crate::services::ProgressJudge;
-use crate::services::StuckQuestion;
-use crate::services::UsageMeter;
+use super::super::judging::{compaction_question, read_compaction, read_stuck, stuck_question};
+use super::{compaction, loops, stuck};
+use crate::domain::{CompactionVerdict, StuckVerdict, Trace};
+use crate::services::{Clock, CompactionQuestion, Judge, OpenQuestion, ProgressJudge, StuckQuestion, UsageMeter};
 use async_trait::async_trait;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A judge's answer to the same question stays good for so long, while the agent goes on saying nothing; an error or an
@@ -120,13 +105,9 @@ impl ProgressJudge for Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::CompactionAction;
-    use crate::domain::StuckReason;
-    use crate::services::JudgeError;
-    use crate::services::MockClock;
-    use crate::services::MockJudge;
-    use std::sync::atomic::AtomicU64;
-    use std::sync::atomic::Ordering;
+    use crate::domain::{CompactionAction, StuckReason};
+    use crate::services::{JudgeError, MockClock, MockJudge};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     /// Over answers that a judge gives one after the other, and seconds that pass.
     fn progress(answers: Vec<Result<&'static str, JudgeError>>) -> (Progress, Arc<AtomicU64>) {

@@ -3,26 +3,14 @@
 //! Counted since the last thing asked. What clears a loop is progress: an edit that was not there before, or the same
 //! command with another result. Waiting for something that runs elsewhere is no loop.
 
-use super::super::commands::CommandKind;
-use super::super::commands::Run;
-use super::super::commands::loop_key;
-use super::super::commands::runs;
+use super::super::commands::{CommandKind, Run, loop_key, runs};
 use super::super::context::task_type;
-use super::writes::edited;
-use super::writes::writes;
-use crate::domain::Action;
-use crate::domain::Outcome;
-use crate::domain::TaskType;
-use crate::domain::ToolKind;
-use crate::domain::Trace;
-use crate::prompt::one_line;
-use crate::prompt::shorten;
+use super::writes::{edited, writes};
+use crate::domain::{Action, Outcome, TaskType, ToolKind, Trace};
+use crate::prompt::{one_line, shorten};
 use regex::Regex;
-use std::collections::HashMap;
-use std::collections::HashSet;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 /// Fewer tool calls than this are a look around before the work.
@@ -303,9 +291,7 @@ const READERS: [&str; 12] =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Role;
-    use crate::domain::ToolStatus;
-    use crate::domain::TranscriptItem;
+    use crate::domain::{Role, ToolStatus, TranscriptItem};
     use serde_json::json;
 
     /// A session in lines: `$ command => exit output`, `edit file => text`, `read file`, `ask words`, `say words`.

@@ -14,10 +14,6 @@ mod stuck;
 mod writes;
 
 pub use compaction::has_git_work;
-pub use guards::NotJudged;
-pub use guards::not_judged;
+pub use guards::{NotJudged, not_judged};
 pub use judge::Progress;
-pub use loops::ActionLoop;
-pub use loops::PlanningLoop;
-pub use loops::action_loop;
-pub use loops::planning_loop;
+pub use loops::{ActionLoop, PlanningLoop, action_loop, planning_loop};

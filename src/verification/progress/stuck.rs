@@ -1,10 +1,8 @@
 //! Is an agent that says nothing stuck? What its records show decides; words may only say that it waits for somebody.
 
 use super::super::context::task_type;
-use super::loops::asks_for_change;
-use super::loops::looping_names;
-use crate::domain::StuckReason;
-use crate::domain::StuckVerdict;
+use super::loops::{asks_for_change, looping_names};
+use crate::domain::{StuckReason, StuckVerdict};
 use crate::services::StuckQuestion;
 
 /// Nobody is stuck who did something less than half a minute ago, and nobody is asked about it.

@@ -1,10 +1,7 @@
 //! What changes files: edit tools of any agent, and command lines that write.
 
-use super::super::commands::Edits;
-use super::super::commands::runs;
-use crate::domain::Action;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
+use super::super::commands::{Edits, runs};
+use crate::domain::{Action, ToolKind, ToolStatus};
 
 /// Whether a tool call is meant to change something, whatever came of it.
 pub(super) fn writes(action: &Action) -> bool {

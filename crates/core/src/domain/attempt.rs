@@ -1,8 +1,7 @@
 //! Attempts: how an agent's work ended and what it changed.
 
 use super::Timestamp;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Why an agent run ended, from structured records, exit codes and signals only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

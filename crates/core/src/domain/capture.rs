@@ -4,15 +4,11 @@
 //! `known_not_in_diff` are the agent's own words, `null` where it said nothing. Nothing here decides anything: a record
 //! is data for whoever reviews the change, and for the question what self-reports are worth.
 
-use super::Risk;
-use super::Timestamp;
+use super::{Risk, Timestamp};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
 use serde::de::Error as _;
-use serde_json::Map;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 /// One stop of one session, as kept in `.reflection/reflections/<session>-<timestamp>.reflection.json`.
 ///

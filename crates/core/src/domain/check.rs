@@ -1,13 +1,8 @@
 //! Checks: commands the runtime runs, and what came of them.
 
-use super::Allow;
-use super::Expects;
-use super::FileGlobs;
-use super::Signature;
-use super::TestsBeside;
+use super::{Allow, Expects, FileGlobs, Signature, TestsBeside};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A command the *runtime* runs in the attempt's workspace; its exit status is evidence.

@@ -1,9 +1,7 @@
 //! Commits, as far as their history says what followed what.
 
 use serde::Serialize;
-use std::hash::DefaultHasher;
-use std::hash::Hash;
-use std::hash::Hasher;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A commit and what it changed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

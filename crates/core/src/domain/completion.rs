@@ -1,8 +1,7 @@
 //! Completion verdicts: whether an agent's turn ended with the task done, and what follows if not.
 
 use super::Allow;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is known about a claim, in three values, never as an average.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

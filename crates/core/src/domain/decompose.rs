@@ -3,14 +3,10 @@
 //! Nothing is guessed. Where it is not clear which list is the work (two numbered ones, say steps to reproduce and steps to
 //! take), the task stays whole.
 
-use super::Subtask;
-use super::SubtaskId;
-use super::Task;
 use super::policy::Decompose;
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use super::{Subtask, SubtaskId, Task};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

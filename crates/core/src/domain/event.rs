@@ -1,22 +1,10 @@
 //! Events: what a watcher of a run may want to show.
 
-use super::CheckStatus;
-use super::JournalEntry;
-use super::Origin;
-use super::RunId;
-use super::SessionId;
-use super::SubtaskId;
-use super::TaskId;
-use super::Timestamp;
-use super::Verdict;
-use serde::Deserialize;
-use serde::Deserializer;
-use serde::Serialize;
-use serde::Serializer;
+use super::{CheckStatus, JournalEntry, Origin, RunId, SessionId, SubtaskId, TaskId, Timestamp, Verdict};
 use serde::de::Error as _;
 use serde::ser::Error as _;
-use serde_json::Map;
-use serde_json::Value;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 /// Something happened in a run: an entry of its journal, or something that only those who watch it now want to know.
 ///

@@ -1,18 +1,8 @@
 //! Failures: what is known of a failed attempt, and what it looks like.
 
-use super::CheckCommand;
-use super::Ending;
-use super::Flaky;
-use super::Output;
-use super::Reflection;
-use super::SessionId;
-use super::SubtaskId;
-use super::TaskId;
-use super::Timestamp;
-use serde::Deserialize;
-use serde::Serialize;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use super::{CheckCommand, Ending, Flaky, Output, Reflection, SessionId, SubtaskId, TaskId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a failed attempt: the input of every generator (a command generator reads it as JSON on stdin).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

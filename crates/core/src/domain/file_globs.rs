@@ -1,10 +1,7 @@
 //! Globs of the project's files: those that no attempt may change (`protect`), and those that are tests (`tests`).
 
-use globset::GlobBuilder;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
-use std::path::Path;
-use std::path::PathBuf;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use std::path::{Path, PathBuf};
 
 /// Globs of files, relative to the project.
 ///

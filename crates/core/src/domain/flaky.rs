@@ -1,7 +1,6 @@
 //! Checks that say now this, now that.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A check that failed, and of which that says nothing about the work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,8 @@
 //! Guards around evaluating a conversation while it goes on: never twice at once, never the same state again, never a
 //! turn that a person stopped.
 
-use super::Timestamp;
-use super::Trace;
-use sha2::Digest;
-use sha2::Sha256;
+use super::{Timestamp, Trace};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -227,8 +225,7 @@ impl Guarded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Role;
-    use crate::domain::TranscriptItem;
+    use crate::domain::{Role, TranscriptItem};
 
     fn at(ms: i64) -> Timestamp {
         Timestamp::from_millisecond(1_700_000_000_000 + ms).expect("a time")

@@ -1,7 +1,6 @@
 //! Healing: what can be wrong with a workspace, and the few things that are done about it.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is wrong with a workspace, as its detector saw it. Never anything about the work in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,7 @@
 //! Identifiers: strings that say what they identify.
 
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// An id that the task file may not contain.

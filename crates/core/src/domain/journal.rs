@@ -1,33 +1,11 @@
 //! Journal entries: what a run writes down before and after each effect, so that a killed run can be understood.
 
-use super::Again;
-use super::AttemptCount;
-use super::Ending;
-use super::FailureType;
-use super::Flaky;
-use super::HealOutcome;
-use super::Proof;
-use super::ProofHunks;
-use super::ProofRuns;
-use super::Proposal;
-use super::ReflectionId;
-use super::Risk;
-use super::RunId;
-use super::SessionId;
-use super::Spell;
-use super::Standing;
-use super::Status;
-use super::Stop;
-use super::SubtaskId;
-use super::Symptom;
-use super::TaskId;
-use super::TaskReport;
-use super::Timestamp;
-use super::TreeId;
-use super::Usage;
-use super::Verdict;
-use serde::Deserialize;
-use serde::Serialize;
+use super::{
+    Again, AttemptCount, Ending, FailureType, Flaky, HealOutcome, Proof, ProofHunks, ProofRuns, Proposal, ReflectionId,
+    Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom, TaskId, TaskReport, Timestamp, TreeId,
+    Usage, Verdict,
+};
+use serde::{Deserialize, Serialize};
 
 /// One line of `.reflection/runs/<run>/journal.jsonl`, in an envelope with version and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -75,9 +75,9 @@ pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
-pub use journal::checked_otherwise;
 pub use journal::{
     ChangeSize, JournalEntry, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan, RunStop, TurnReason,
+    checked_otherwise,
 };
 pub use later::later;
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
@@ -91,16 +91,14 @@ pub use run_log::{Life, LoggedEntry, RunLog};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 pub use slug::slug;
-pub use task::named_apart;
 pub use task::{
     Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
-    TaskMark, TaskSize, integration_branch, is_integration, nearest_id,
+    TaskMark, TaskSize, integration_branch, is_integration, named_apart, nearest_id,
 };
 pub use task_fields::TaskField;
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
-pub use trust::Rights;
-pub use trust::{TrustItem, TrustKind};
+pub use trust::{Rights, TrustItem, TrustKind};
 pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.

@@ -1,8 +1,6 @@
 //! Notices: the few things that a person should hear of while nobody watches a run.
 
-use super::RunId;
-use super::TaskId;
-use super::Timestamp;
+use super::{RunId, TaskId, Timestamp};
 use serde::Serialize;
 
 /// A headline fits on a phone's lock screen.

@@ -1,19 +1,7 @@
 //! Outcomes: what a run reports, as `run --json` prints it.
 
-use super::Ending;
-use super::Proof;
-use super::ProofHunks;
-use super::ProofRuns;
-use super::Risk;
-use super::RunId;
-use super::RunKind;
-use super::RunStop;
-use super::Status;
-use super::TaskId;
-use super::Usage;
-use super::Verdict;
-use serde::Deserialize;
-use serde::Serialize;
+use super::{Ending, Proof, ProofHunks, ProofRuns, Risk, RunId, RunKind, RunStop, Status, TaskId, Usage, Verdict};
+use serde::{Deserialize, Serialize};
 
 /// What `run --json` prints.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

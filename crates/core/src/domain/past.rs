@@ -1,9 +1,6 @@
 //! What a project's runs left behind, as far as one can learn from it afterwards.
 
-use super::Capture;
-use super::JournalEntry;
-use super::TaskMark;
-use super::Timestamp;
+use super::{Capture, JournalEntry, TaskMark, Timestamp};
 
 /// What a project's runs left behind.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,7 +1,6 @@
 //! Plan mode: an agent that is only to plan, for as long as that lasts.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// An agent that only plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

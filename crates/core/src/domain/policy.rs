@@ -2,14 +2,9 @@
 //!
 //! `config` fills them; the port `services::Settings` hands each layer the slices it reads.
 
-use super::CheckCommand;
-use super::CheckSpec;
-use super::NoticeKind;
-use super::RiskThreshold;
-use super::TaskSize;
+use super::{CheckCommand, CheckSpec, NoticeKind, RiskThreshold, TaskSize};
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Every slice together: what a project's settings come to.

@@ -1,10 +1,7 @@
 //! Reflections: the lesson of a failed attempt.
 
-use super::ReflectionId;
-use super::SessionId;
-use super::Timestamp;
-use serde::Deserialize;
-use serde::Serialize;
+use super::{ReflectionId, SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
 
 /// One line of `memory/reflections.jsonl`: what went wrong, what to do differently, action items.
 ///

@@ -1,9 +1,6 @@
 //! A run's journal, read back.
 
-use super::JournalEntry;
-use super::LineProblem;
-use super::RunId;
-use super::Timestamp;
+use super::{JournalEntry, LineProblem, RunId, Timestamp};
 
 /// What a run wrote down, as far as it can be read.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,19 +1,10 @@
 //! Verdicts for other programs: what the newest turn of a session came to, and everything that is known of it.
 
-use super::CheckReport;
-use super::CompletionVerdict;
-use super::Ending;
-use super::Proof;
-use super::Risk;
-use super::SessionId;
-use super::Severity;
-use super::Standing;
-use super::SubtaskId;
-use super::TaskId;
-use super::Timestamp;
-use super::Verdict;
-use serde::Deserialize;
-use serde::Serialize;
+use super::{
+    CheckReport, CompletionVerdict, Ending, Proof, Risk, SessionId, Severity, Standing, SubtaskId, TaskId, Timestamp,
+    Verdict,
+};
+use serde::{Deserialize, Serialize};
 
 /// The verdict on a session's newest turn, for programs that wait for it: `verdict_<session>.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

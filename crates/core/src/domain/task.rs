@@ -1,14 +1,7 @@
 //! Tasks: what the user wants done, and what runs found out about it.
 
-use super::CheckSpec;
-use super::FileGlobs;
-use super::RunId;
-use super::SubtaskId;
-use super::TaskId;
-use super::Timestamp;
-use super::Verdict;
-use serde::Deserialize;
-use serde::Serialize;
+use super::{CheckSpec, FileGlobs, RunId, SubtaskId, TaskId, Timestamp, Verdict};
+use serde::{Deserialize, Serialize};
 
 /// One line of the task file.
 ///

@@ -1,19 +1,10 @@
 //! Traces: a conversation folded to what judging it needs, in bounded memory.
 
-use super::Planning;
-use super::PlansUntil;
-use super::Role;
-use super::Timestamp;
-use super::ToolKind;
-use super::ToolStatus;
-use super::TranscriptItem;
-use super::Usage;
-use super::is_feedback;
-use super::is_internal;
-use super::planning::announced_by_program;
-use super::planning::announced_with_message;
-use serde::Deserialize;
-use serde::Serialize;
+use super::planning::{announced_by_program, announced_with_message};
+use super::{
+    Planning, PlansUntil, Role, Timestamp, ToolKind, ToolStatus, TranscriptItem, Usage, is_feedback, is_internal,
+};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// So many of the latest tool calls are kept; older ones are only counted. A night's session has fewer, and a loop that

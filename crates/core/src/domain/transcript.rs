@@ -1,11 +1,7 @@
 //! Transcripts: what an agent did, step by step, the same for every agent.
 
-use super::RunId;
-use super::SessionId;
-use super::Timestamp;
-use super::Usage;
-use serde::Deserialize;
-use serde::Serialize;
+use super::{RunId, SessionId, Timestamp, Usage};
+use serde::{Deserialize, Serialize};
 
 /// One line of a transcript.
 ///

@@ -1,13 +1,8 @@
 //! What a project's files name that acts outside of them, and so needs a person's trust.
 
-use super::Allow;
-use super::CheckCommand;
-use super::CheckSpec;
-use super::Task;
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use super::{Allow, CheckCommand, CheckSpec, Task};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// One thing that a project's files name and that starts a program, or lets one do or learn more.

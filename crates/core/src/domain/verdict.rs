@@ -1,7 +1,6 @@
 //! Verdicts: what the evidence says of an attempt.
 
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What the runtime's own evidence says of an attempt; never an average, never the agent's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

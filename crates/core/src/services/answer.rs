@@ -1,28 +1,13 @@
 //! Asking an agent a question, in place of giving it work, or a model for an answer of a given form.
 
-use super::AgentRequest;
-use super::AgentWatch;
-use super::Conversation;
-use super::Earlier;
-use super::Mode;
-use super::Model;
-use super::ModelError;
-use super::ModelRequest;
-use super::Subagent;
-use super::SubagentError;
-use super::UsageMeter;
-use crate::domain::Ending;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
-use crate::domain::internal;
+use super::{
+    AgentRequest, AgentWatch, Conversation, Earlier, Mode, Model, ModelError, ModelRequest, Subagent, SubagentError,
+    UsageMeter,
+};
+use crate::domain::{Ending, RunId, SessionId, SubtaskId, TaskId, TranscriptItem, Usage, internal};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 

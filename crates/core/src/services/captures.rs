@@ -1,11 +1,6 @@
 //! What an agent knew at the end of an attempt.
 
-use crate::domain::Risk;
-use crate::domain::RiskThreshold;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
+use crate::domain::{Risk, RiskThreshold, RunId, SessionId, SubtaskId, TaskId};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,7 @@
 //! What differs in a work tree from where the work began.
 
 use async_trait::async_trait;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Lists the files that differ from a commit to now: committed since, staged, unstaged and untracked alike.
 ///

@@ -1,7 +1,6 @@
 //! Running programs.
 
-use crate::domain::CheckCommand;
-use crate::domain::Output;
+use crate::domain::{CheckCommand, Output};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -1,8 +1,7 @@
 //! Proposing the parts of a task.
 
 use super::UsageMeter;
-use crate::domain::ProposedPart;
-use crate::domain::Task;
+use crate::domain::{ProposedPart, Task};
 use async_trait::async_trait;
 use std::time::Duration;
 

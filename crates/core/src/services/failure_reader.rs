@@ -1,7 +1,6 @@
 //! Reading what a failure looks like.
 
-use crate::domain::CheckReport;
-use crate::domain::Signature;
+use crate::domain::{CheckReport, Signature};
 
 /// Extracts a [`Signature`] from a check's output: tool, error code, failing tests, top frame, exit status.
 ///

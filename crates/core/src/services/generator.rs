@@ -1,7 +1,6 @@
 //! Writing reflections.
 
-use crate::domain::Draft;
-use crate::domain::FailureContext;
+use crate::domain::{Draft, FailureContext};
 use crate::services::UsageMeter;
 use async_trait::async_trait;
 use std::time::Duration;

@@ -1,8 +1,6 @@
 //! What was committed.
 
-use crate::domain::Commit;
-use crate::domain::HistoryExtent;
-use crate::domain::Timestamp;
+use crate::domain::{Commit, HistoryExtent, Timestamp};
 use async_trait::async_trait;
 use std::path::PathBuf;
 

@@ -1,8 +1,6 @@
 //! A run's intents and results.
 
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::Timestamp;
+use crate::domain::{JournalEntry, RunId, Timestamp};
 use async_trait::async_trait;
 
 /// Writes down what a run is about to do and what came of it.

@@ -1,23 +1,12 @@
 //! Judges: somebody who looks at what the facts leave open.
 
-use crate::domain::Allow;
-use crate::domain::Change;
-use crate::domain::CheckReport;
-use crate::domain::CompactionVerdict;
-use crate::domain::CompletionVerdict;
-use crate::domain::Ending;
-use crate::domain::Expects;
-use crate::domain::GateReport;
-use crate::domain::Opinion;
-use crate::domain::Risk;
-use crate::domain::SessionId;
-use crate::domain::StuckVerdict;
-use crate::domain::Trace;
-use crate::services::OwnWork;
-use crate::services::UsageMeter;
+use crate::domain::{
+    Allow, Change, CheckReport, CompactionVerdict, CompletionVerdict, Ending, Expects, GateReport, Opinion, Risk,
+    SessionId, StuckVerdict, Trace,
+};
+use crate::services::{OwnWork, UsageMeter};
 use async_trait::async_trait;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

@@ -1,8 +1,6 @@
 //! Asking a language model, without an agent program.
 
-use crate::domain::Ending;
-use crate::domain::Usage;
-use crate::domain::policy;
+use crate::domain::{Ending, Usage, policy};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! Telling a person who is not watching.
 
-use crate::domain::Notice;
-use crate::domain::NoticeKind;
+use crate::domain::{Notice, NoticeKind};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,12 +1,6 @@
 //! The loop.
 
-use crate::domain::Again;
-use crate::domain::RunId;
-use crate::domain::RunKind;
-use crate::domain::RunOptions;
-use crate::domain::RunReport;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
+use crate::domain::{Again, RunId, RunKind, RunOptions, RunReport, TaskId, Timestamp};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 

@@ -1,13 +1,7 @@
 //! The reflection service: the whole life of a lesson behind one port.
 
-use super::GeneratorError;
-use super::PruneReport;
-use super::StorageError;
-use super::UsageMeter;
-use crate::domain::FailureContext;
-use crate::domain::Reflection;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
+use super::{GeneratorError, PruneReport, StorageError, UsageMeter};
+use crate::domain::{FailureContext, Reflection, SubtaskId, TaskId};
 use async_trait::async_trait;
 
 /// Generates, keeps, recalls and formats reflections.

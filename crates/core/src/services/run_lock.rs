@@ -1,7 +1,6 @@
 //! One run at a time.
 
-use crate::domain::RunId;
-use crate::domain::Timestamp;
+use crate::domain::{RunId, Timestamp};
 
 /// Makes sure that a project has one run at a time.
 #[cfg_attr(feature = "testing", mockall::automock)]

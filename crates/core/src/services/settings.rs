@@ -1,7 +1,6 @@
 //! The user's settings, typed.
 
-use crate::domain::CheckCommand;
-use crate::domain::policy;
+use crate::domain::{CheckCommand, policy};
 
 /// Hands each layer the slices of the settings it reads; fixed for the life of a run.
 #[cfg_attr(feature = "testing", mockall::automock)]

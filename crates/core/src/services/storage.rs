@@ -1,9 +1,6 @@
 //! Keeping reflections.
 
-use crate::domain::LineProblem;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::Timestamp;
+use crate::domain::{LineProblem, Reflection, ReflectionId, Timestamp};
 use async_trait::async_trait;
 use std::path::PathBuf;
 

@@ -1,11 +1,6 @@
 //! Agents: whoever does the work.
 
-use crate::domain::AgentReport;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::Usage;
+use crate::domain::{AgentReport, RunId, SessionId, SubtaskId, TaskId, Usage};
 use crate::services::AgentWatch;
 use async_trait::async_trait;
 use std::collections::BTreeMap;

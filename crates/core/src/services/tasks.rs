@@ -1,8 +1,6 @@
 //! The task file, and what runs found out about its tasks.
 
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::TaskMark;
+use crate::domain::{TaskId, TaskList, TaskMark};
 use async_trait::async_trait;
 use std::path::PathBuf;
 

@@ -1,10 +1,6 @@
 //! Keeping what agents did.
 
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::TranscriptHead;
-use crate::domain::TranscriptItem;
-use crate::domain::TranscriptRecord;
+use crate::domain::{RunId, SessionId, TranscriptHead, TranscriptItem, TranscriptRecord};
 use std::sync::Arc;
 
 /// Keeps transcripts, one per agent run.

@@ -1,9 +1,7 @@
 //! Counting what is paid for.
 
 use crate::domain::Usage;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Adds up what something uses while it works, so that what was used counts whether it answers, fails, or is dropped.
 ///

@@ -1,7 +1,6 @@
 //! Verdicts for other programs.
 
-use crate::domain::SessionVerdict;
-use crate::domain::TurnRecord;
+use crate::domain::{SessionVerdict, TurnRecord};
 use async_trait::async_trait;
 
 /// Leaves the verdict on a session where other programs and people find it.

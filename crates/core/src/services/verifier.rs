@@ -1,8 +1,6 @@
 //! Running checks.
 
-use crate::domain::CheckReport;
-use crate::domain::CheckScope;
-use crate::domain::CheckSpec;
+use crate::domain::{CheckReport, CheckScope, CheckSpec};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

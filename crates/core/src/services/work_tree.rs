@@ -1,7 +1,6 @@
 //! What a repository says about the work that lies in it, asked without waiting for anybody.
 
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A checkout, as it stands.
 ///

@@ -1,15 +1,9 @@
 //! Places to work in, and what changed there.
 
-use crate::domain::Change;
-use crate::domain::RunId;
-use crate::domain::Spell;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::domain::TreeId;
+use crate::domain::{Change, RunId, Spell, SubtaskId, TaskId, TreeId};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 

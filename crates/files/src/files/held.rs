@@ -1,14 +1,12 @@
 //! What is held: whether it is the same, its attributes, and how another program is led to it.
 
 use super::look::Kind;
-use super::root::Missing;
-use super::root::Root;
+use super::root::{Missing, Root};
 use cap_fs_ext::MetadataExt;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// More names of attributes, with a zero byte each, no system lists [Linux, `XATTR_LIST_MAX`].
 const MOST_NAMES_BYTES: usize = 64 << 10;

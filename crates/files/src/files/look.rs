@@ -1,8 +1,6 @@
 //! What stands at a path.
 
-use cap_std::fs::FileType;
-use cap_std::fs::Metadata;
-use cap_std::fs::MetadataExt;
+use cap_std::fs::{FileType, Metadata, MetadataExt};
 
 /// What something is, links not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

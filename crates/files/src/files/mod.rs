@@ -20,19 +20,13 @@ mod replacement;
 mod root;
 mod walk;
 
-pub use look::Kind;
-pub use look::Look;
-pub use place::Place;
-pub use place::open_named;
-pub use place::open_to_its_end;
-pub use place::read_named;
+pub use look::{Kind, Look};
+pub use place::{Place, open_named, open_to_its_end, read_named};
 pub use reads::ReadTime;
-pub use refused::Refused;
-pub use refused::gone;
+pub use refused::{Refused, gone};
 pub use replacement::Replacement;
 pub use root::Root;
-pub use walk::MAX_DEPTH;
-pub use walk::Walk;
+pub use walk::{MAX_DEPTH, Walk};
 
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,7 @@
 use cap_std::fs::Dir;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An error if a directory is mounted on a name in `parent`: what is in it belongs to somebody else, whatever its name says.
 pub(super) fn stay(parent: &Dir, child: &Dir, shown: &Path) -> io::Result<()> {

@@ -1,17 +1,14 @@
 //! A path below a root that is opened when it is needed.
 
-use super::look::Kind;
-use super::look::Look;
+use super::look::{Kind, Look};
 use super::replacement::Replacement;
 use super::root::Root;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::io::IsTerminal;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where something is or will be: a path below a directory. The directory may be reached through links, nothing in the
 /// path below it may be one.

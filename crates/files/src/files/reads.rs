@@ -1,12 +1,7 @@
 //! When something was read last.
 
-use super::root::Missing;
-use super::root::Parent;
-use super::root::Root;
-use rustix::fs::AtFlags;
-use rustix::fs::Timespec;
-use rustix::fs::Timestamps;
-use rustix::fs::UTIME_OMIT;
+use super::root::{Missing, Parent, Root};
+use rustix::fs::{AtFlags, Timespec, Timestamps, UTIME_OMIT};
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;

@@ -1,10 +1,8 @@
 //! What stands where something else belongs.
 
-use cap_std::fs::FileType;
-use cap_std::fs::FileTypeExt;
+use cap_std::fs::{FileType, FileTypeExt};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A link, a pipe or the like stands where a file or a directory belongs; nothing was done.
 ///

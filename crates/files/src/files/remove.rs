@@ -1,13 +1,9 @@
 //! Removing a tree of any depth, with a short stack and few handles.
 
 use super::mount;
-use super::root::open_dir;
-use super::root::set_mode;
-use super::root::set_mode_of;
-use cap_std::fs::Dir;
-use cap_std::fs::MetadataExt;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use super::root::{open_dir, set_mode, set_mode_of};
+use cap_std::fs::{Dir, MetadataExt};
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 

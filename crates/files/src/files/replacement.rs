@@ -1,16 +1,10 @@
 //! A file in the making, beside the one that it replaces.
 
 use super::root::sync;
-use cap_fs_ext::FollowSymlinks;
-use cap_fs_ext::OpenOptionsFollowExt;
-use cap_fs_ext::OpenOptionsSyncExt;
-use cap_std::fs::Dir;
-use cap_std::fs::MetadataExt;
-use cap_std::fs::OpenOptions;
-use std::ffi::OsStr;
-use std::ffi::OsString;
-use std::fs::File;
-use std::fs::TryLockError;
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_std::fs::{Dir, MetadataExt, OpenOptions};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,37 +1,21 @@
 //! A directory, and what can be done below it.
 
-use super::look::Kind;
-use super::look::Look;
-use super::mount;
-use super::refused::A_DIRECTORY;
-use super::refused::A_FILE;
-use super::refused::A_LINK;
-use super::refused::Refused;
-use super::refused::outside;
-use super::remove;
+use super::look::{Kind, Look};
+use super::refused::{A_DIRECTORY, A_FILE, A_LINK, Refused, outside};
 use super::replacement::Replacement;
 use super::walk::Walk;
-use cap_fs_ext::DirExt;
-use cap_fs_ext::FollowSymlinks;
-use cap_fs_ext::OpenOptionsFollowExt;
-use cap_fs_ext::OpenOptionsSyncExt;
+use super::{mount, remove};
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
-use cap_std::fs::Dir;
-use cap_std::fs::OpenOptions;
-use rustix::fs::Mode;
-use rustix::fs::OFlags;
-use std::ffi::OsStr;
-use std::ffi::OsString;
+use cap_std::fs::{Dir, OpenOptions};
+use rustix::fs::{Mode, OFlags};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::ops::Deref;
-use std::os::fd::AsFd;
-use std::os::fd::AsRawFd;
-use std::path::Component;
-use std::path::Path;
-use std::path::PathBuf;
+use std::os::fd::{AsFd, AsRawFd};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// A directory, and everything below it, never through a link. Cheap to clone.

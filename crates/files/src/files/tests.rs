@@ -1,25 +1,13 @@
 //! On real files.
 
-use super::Kind;
-use super::MAX_DEPTH;
-use super::Place;
-use super::Refused;
-use super::Root;
-use super::open_named;
-use super::read_named;
-use rustix::fs::CWD;
-use rustix::fs::FileType;
-use rustix::fs::Mode;
+use super::{Kind, MAX_DEPTH, Place, Refused, Root, open_named, read_named};
+use rustix::fs::{CWD, FileType, Mode};
 use rustix::thread::CapabilitySet;
-use std::fs;
-use std::io;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 use tempfile::TempDir;
 
 /// A root `here` with a directory `there` beside it, which must stay as it is.

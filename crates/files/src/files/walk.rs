@@ -1,14 +1,11 @@
 //! Going through a tree.
 
-use super::look::Kind;
-use super::look::Look;
-use super::root::Root;
-use super::root::open_dir;
+use super::look::{Kind, Look};
+use super::root::{Root, open_dir};
 use cap_std::fs::Dir;
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 
 /// How many names a path may have. A path of more than 4,096 bytes (`PATH_MAX`) can be given to no program and is

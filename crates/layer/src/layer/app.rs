@@ -1,9 +1,7 @@
 //! What was built, and its orderly end.
 
-use super::built::Built;
-use super::built::ReleaseFailure;
-use super::service::Service;
-use super::service::Svc;
+use super::built::{Built, ReleaseFailure};
+use super::service::{Service, Svc};
 use std::fmt;
 use std::ops::Deref;
 
@@ -70,15 +68,8 @@ impl<R> fmt::Debug for App<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::BoxError;
-    use crate::layer::Layers;
-    use crate::layer::Scope;
-    use crate::layer::fixture::Events;
-    use crate::layer::fixture::Log;
-    use crate::layer::fixture::Reflection;
-    use crate::layer::fixture::Storage;
-    use crate::layer::fixture::noting;
-    use crate::layer::fixture::text;
+    use crate::layer::fixture::{Events, Log, Reflection, Storage, noting, text};
+    use crate::layer::{BoxError, Layers, Scope};
     use std::sync::Arc;
 
     #[tokio::test]

@@ -5,14 +5,10 @@ use super::app::App;
 use super::built::Built;
 use super::caught::catching;
 use super::list::Layers;
-use super::plan::GraphError;
-use super::plan::Plan;
-use super::plan::needed_by_text;
-use super::provider::Inputs;
-use super::provider::Provision;
+use super::plan::{GraphError, Plan, needed_by_text};
+use super::provider::{Inputs, Provision};
 use futures_util::FutureExt;
-use futures_util::stream::FuturesUnordered;
-use futures_util::stream::StreamExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 
 /// A list of layers could not be built; nothing of it is left standing.
 #[derive(Debug, thiserror::Error)]
@@ -108,22 +104,11 @@ async fn construct(plan: &Plan<'_>, built: &mut Built) -> Result<(), (usize, Box
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::Scope;
-    use crate::layer::Svc;
-    use crate::layer::fixture;
-    use crate::layer::fixture::Config;
-    use crate::layer::fixture::Events;
-    use crate::layer::fixture::Generator;
-    use crate::layer::fixture::Journal;
-    use crate::layer::fixture::Log;
-    use crate::layer::fixture::Reflection;
-    use crate::layer::fixture::Storage;
-    use crate::layer::fixture::noting;
-    use crate::layer::fixture::text;
+    use crate::layer::fixture::{Config, Events, Generator, Journal, Log, Reflection, Storage, noting, text};
+    use crate::layer::{Scope, Svc, fixture};
     use std::convert::Infallible;
     use std::sync::Arc;
-    use tokio::sync::Barrier;
-    use tokio::sync::Notify;
+    use tokio::sync::{Barrier, Notify};
 
     fn is_send<T: Send>(value: T) -> T {
         value

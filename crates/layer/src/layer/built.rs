@@ -3,11 +3,8 @@
 use super::BoxError;
 use super::caught::catching;
 use super::provider::Made;
-use super::scope::Finalizers;
-use super::scope::Scope;
-use super::service::Service;
-use super::service::ServiceId;
-use super::service::Svc;
+use super::scope::{Finalizers, Scope};
+use super::service::{Service, ServiceId, Svc};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;

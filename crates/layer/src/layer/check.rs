@@ -4,8 +4,7 @@
 //! (constant evaluation stops at 128 frames, and a chain of layers may be longer).
 
 use super::provider::Provider;
-use super::service::ServiceId;
-use super::service::same_text;
+use super::service::{ServiceId, same_text};
 
 /// How many layers one list may have; a fixed size, since a `const fn` cannot allocate.
 const MOST_LAYERS: usize = 256;
@@ -276,9 +275,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::provider::Construct;
-    use crate::layer::provider::Construction;
-    use crate::layer::provider::Inputs;
+    use crate::layer::provider::{Construct, Construction, Inputs};
 
     struct NeverRun;
     impl Construct for NeverRun {

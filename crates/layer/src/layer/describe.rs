@@ -1,7 +1,6 @@
 //! The graph for people: a text listing and a Mermaid diagram.
 
-use super::list::Entry;
-use super::list::Layers;
+use super::list::{Entry, Layers};
 use super::service::ServiceId;
 use std::collections::BTreeMap;
 
@@ -79,17 +78,8 @@ fn provisions_of(entry: &Entry) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::layer::BoxError;
-    use crate::layer::Layers;
-    use crate::layer::Svc;
-    use crate::layer::fixture::Config;
-    use crate::layer::fixture::Generator;
-    use crate::layer::fixture::Metrics;
-    use crate::layer::fixture::Storage;
-    use crate::layer::fixture::config;
-    use crate::layer::fixture::generator;
-    use crate::layer::fixture::journal;
-    use crate::layer::fixture::text;
+    use crate::layer::fixture::{Config, Generator, Metrics, Storage, config, generator, journal, text};
+    use crate::layer::{BoxError, Layers, Svc};
 
     fn with_a_hole() -> Layers {
         crate::layers![journal, config, generator]

@@ -2,17 +2,12 @@
 //!
 //! `reflection` needs `storage` and `generator`, both need `config`; all need the `journal`.
 
-use super::BoxError;
-use super::Layers;
-use super::Scope;
-use super::Svc;
+use super::{BoxError, Layers, Scope, Svc};
 use std::convert::Infallible;
 use std::fmt;
 use std::fmt::Write;
-use std::sync::Arc;
-use std::sync::Mutex;
-use tracing::field::Field;
-use tracing::field::Visit;
+use std::sync::{Arc, Mutex};
+use tracing::field::{Field, Visit};
 use tracing::span;
 
 pub(super) trait Journal: Send + Sync {

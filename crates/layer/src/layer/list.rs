@@ -2,13 +2,8 @@
 
 use super::BoxError;
 use super::plan::GraphError;
-use super::provider::Construction;
-use super::provider::Inputs;
-use super::provider::Layer;
-use super::provider::Provider;
-use super::service::Service;
-use super::service::ServiceId;
-use super::service::Svc;
+use super::provider::{Construction, Inputs, Layer, Provider};
+use super::service::{Service, ServiceId, Svc};
 use std::fmt;
 use std::sync::Arc;
 
@@ -205,15 +200,7 @@ impl fmt::Debug for Layers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layer::fixture::Config;
-    use crate::layer::fixture::Events;
-    use crate::layer::fixture::Generator;
-    use crate::layer::fixture::Metrics;
-    use crate::layer::fixture::MockStorage;
-    use crate::layer::fixture::Reflection;
-    use crate::layer::fixture::Storage;
-    use crate::layer::fixture::noting;
-    use crate::layer::fixture::text;
+    use crate::layer::fixture::{Config, Events, Generator, Metrics, MockStorage, Reflection, Storage, noting, text};
     use std::convert::Infallible;
 
     async fn check_text(layers: Layers, expected: &str) {

@@ -102,22 +102,14 @@ mod service;
 #[cfg(test)]
 mod fixture;
 
-pub use app::App;
-pub use app::ShutdownError;
+pub use app::{App, ShutdownError};
 pub use build::BuildError;
 pub use built::ReleaseFailure;
 pub use list::Layers;
-pub use plan::GraphError;
-pub use plan::Link;
-pub use provider::Argument;
-pub use provider::Layer;
-pub use provider::Provision;
-pub use scope::Released;
-pub use scope::Scope;
-pub use service::ImplementedBy;
-pub use service::Service;
-pub use service::ServiceId;
-pub use service::Svc;
+pub use plan::{GraphError, Link};
+pub use provider::{Argument, Layer, Provision};
+pub use scope::{Released, Scope};
+pub use service::{ImplementedBy, Service, ServiceId, Svc};
 
 /// Any error a layer or a finalizer may end in.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -127,7 +119,5 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub mod expansion {
     pub use super::check::check;
     pub use super::list::assemble;
-    pub use super::provider::Provider;
-    pub use super::provider::Typed;
-    pub use super::provider::provider;
+    pub use super::provider::{Provider, Typed, provider};
 }

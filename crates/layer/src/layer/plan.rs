@@ -155,18 +155,8 @@ impl Planner<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::layer::BoxError;
-    use crate::layer::Layers;
-    use crate::layer::Provision;
-    use crate::layer::Svc;
-    use crate::layer::fixture::Config;
-    use crate::layer::fixture::Events;
-    use crate::layer::fixture::Generator;
-    use crate::layer::fixture::Metrics;
-    use crate::layer::fixture::Reflection;
-    use crate::layer::fixture::Storage;
-    use crate::layer::fixture::noting;
-    use crate::layer::fixture::text;
+    use crate::layer::fixture::{Config, Events, Generator, Metrics, Reflection, Storage, noting, text};
+    use crate::layer::{BoxError, Layers, Provision, Svc};
 
     async fn check_error<R: Provision + std::fmt::Debug>(layers: Layers, expected: &str) {
         let error = layers.build::<R>().await.unwrap_err();

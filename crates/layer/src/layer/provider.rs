@@ -1,12 +1,9 @@
 //! What counts as a layer: an async function of services that results in a service.
 
 use super::BoxError;
-use super::built::Built;
-use super::built::ErasedService;
+use super::built::{Built, ErasedService};
 use super::scope::Scope;
-use super::service::Service;
-use super::service::ServiceId;
-use super::service::Svc;
+use super::service::{Service, ServiceId, Svc};
 use futures_util::future::BoxFuture;
 use std::marker::PhantomData;
 

@@ -3,10 +3,7 @@
 use super::BoxError;
 use futures_util::future::BoxFuture;
 use std::fmt;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One finalizer, erased.
 pub(super) type Release = Box<dyn FnOnce() -> BoxFuture<'static, Result<(), BoxError>> + Send>;

@@ -1,26 +1,18 @@
 //! The append-only file under every store: many writers, one write, one sync.
 
 use super::locked_file::append_locked;
-use super::seal::Chain;
-use super::seal::LineKind;
-use super::seal::Seals;
+use super::seal::{Chain, LineKind, Seals};
 use crate::domain::RunId;
-use crate::files::Place;
-use crate::files::gone;
+use crate::files::{Place, gone};
 use crate::redaction::Redactor;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// One JSON Lines file that several tasks and several processes append to.

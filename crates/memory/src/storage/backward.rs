@@ -5,14 +5,11 @@
 //! contain it are parsed, and the parsed fields decide.
 
 use super::lines::MAX_LINE;
-use super::record::Decoded;
-use super::record::decode;
-use super::seal::Belief;
-use super::seal::LineKind;
+use super::record::{Decoded, decode};
+use super::seal::{Belief, LineKind};
 use crate::domain::Reflection;
-use memchr::memchr;
 use memchr::memmem::Finder;
-use memchr::memrchr;
+use memchr::{memchr, memrchr};
 use std::fs::File;
 use std::io;
 use std::ops::Range;

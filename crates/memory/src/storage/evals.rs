@@ -3,8 +3,7 @@
 use super::state;
 use crate::files::Place;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The newest call's whole result.
 const LATEST: &str = "latest.json";

@@ -1,22 +1,12 @@
 //! Reflections from somewhere else.
 
-use super::lines::bare;
-use super::lines::for_each_line;
-use super::lines::json_problem;
-use super::record::Decoded;
-use super::record::decode;
-use crate::domain::Category;
-use crate::domain::LineProblem;
-use crate::domain::Origin;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::SessionId;
-use crate::domain::Timestamp;
+use super::lines::{bare, for_each_line, json_problem};
+use super::record::{Decoded, decode};
+use crate::domain::{Category, LineProblem, Origin, Reflection, ReflectionId, SessionId, Timestamp};
 use crate::files::open_to_its_end;
 use crate::services::StorageError;
 use serde::Deserialize;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::io;
 use std::path::Path;
 

@@ -1,21 +1,12 @@
 //! Reflections that end with the process.
 
 use super::record::encode;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::Timestamp;
-use crate::services::PruneReport;
-use crate::services::RecentQuery;
-use crate::services::Storage;
-use crate::services::StorageError;
-use crate::services::StoreReport;
+use crate::domain::{Reflection, ReflectionId, Timestamp};
+use crate::services::{PruneReport, RecentQuery, Storage, StorageError, StoreReport};
 use async_trait::async_trait;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Keeps reflections in memory; clones share them.
 ///

@@ -1,27 +1,17 @@
 //! A run's journal.
 
-use super::append_log::AppendLog;
-use super::append_log::Sealing;
-use super::past::foreign_lines;
-use super::past::read_journal;
-use super::seal::Chain;
-use super::seal::Seals;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::Timestamp;
+use super::append_log::{AppendLog, Sealing};
+use super::past::{foreign_lines, read_journal};
+use super::seal::{Chain, Seals};
+use crate::domain::{JournalEntry, RunId, Timestamp};
 use crate::files::Place;
 use crate::redaction::Redactor;
-use crate::services::Clock;
-use crate::services::Journal;
-use crate::services::JournalError;
+use crate::services::{Clock, Journal, JournalError};
 use async_trait::async_trait;
 use serde::Serialize;
-use std::fmt;
-use std::io;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, io};
 
 /// Writes `journal.jsonl` in a run's directory: `{"v":1,"at":…,"type":…}`, one line per entry, in the order of time.
 ///

@@ -1,46 +1,21 @@
 //! Reflections in a JSON Lines file.
 
-use super::append_log::AppendLog;
-use super::append_log::LogError;
-use super::append_log::Sealing;
-use super::backward::Wanted;
-use super::backward::line_start;
-use super::backward::newest;
+use super::append_log::{AppendLog, LogError, Sealing};
+use super::backward::{Wanted, line_start, newest};
 use super::lines::for_each_line;
 use super::prune::prune;
-use super::recent_cache::Entry;
-use super::recent_cache::RecentCache;
-use super::recent_cache::Since;
-use super::recent_cache::Snapshot;
-use super::record::Decoded;
-use super::record::decode;
-use super::record::encode;
-use super::seal::Belief;
-use super::seal::LineKind;
-use super::seal::Seals;
-use crate::domain::LineProblem;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::Timestamp;
-use crate::domain::policy;
-use crate::files::Kind;
-use crate::files::Look;
-use crate::files::Place;
-use crate::services::PruneReport;
-use crate::services::RecentQuery;
-use crate::services::Storage;
-use crate::services::StorageError;
-use crate::services::StoreReport;
+use super::recent_cache::{Entry, RecentCache, Since, Snapshot};
+use super::record::{Decoded, decode, encode};
+use super::seal::{Belief, LineKind, Seals};
+use crate::domain::{LineProblem, Reflection, ReflectionId, Timestamp, policy};
+use crate::files::{Kind, Look, Place};
+use crate::services::{PruneReport, RecentQuery, Storage, StorageError, StoreReport};
 use async_trait::async_trait;
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How much growth of the file is searched without handing the work to another thread: it was just written, so it is
 /// in memory, and searching it takes less time than the hand-over.

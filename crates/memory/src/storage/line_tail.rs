@@ -1,13 +1,10 @@
 //! Reading on in a file of lines that somebody else appends to.
 
-use super::lines::Line;
-use super::lines::for_each_line;
+use super::lines::{Line, for_each_line};
 use crate::files::Place;
 use std::fs::File;
 use std::io;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
+use std::io::{Read, Seek, SeekFrom};
 
 /// How far a file of lines was read.
 pub(super) struct LineTail {

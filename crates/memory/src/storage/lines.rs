@@ -2,9 +2,7 @@
 
 use memchr::memchr;
 use std::io;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::ops::Range;
 
 /// Lines longer than this are not read: 1 MiB, some 800 times a usual reflection. It bounds the memory of every reader.

@@ -1,9 +1,7 @@
 //! Making room among the transcripts of earlier runs.
 
-use crate::files::Kind;
-use crate::files::Place;
-use std::path::Path;
-use std::path::PathBuf;
+use crate::files::{Kind, Place};
+use std::path::{Path, PathBuf};
 
 /// Removes whole directories of transcripts, the oldest run's first, until at most `keep` bytes of them are left below
 /// `runs`. The newest of the earlier runs and the `current` one keep theirs whatever they hold; journals, patches and reports

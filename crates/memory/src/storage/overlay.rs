@@ -4,24 +4,12 @@
 //! `updatedAt`; a mark of the line's own moment is the newer one, because a run reads a line before it marks it. What a
 //! person closed or blocked while a run was at it stays so: the run did not know of that when it made its later marks.
 
-use super::lines::bare;
-use super::lines::for_each_line;
+use super::lines::{bare, for_each_line};
 use super::past::foreign_lines;
-use super::seal::Belief;
-use super::seal::LineKind;
-use crate::domain::AttemptCount;
-use crate::domain::RunId;
-use crate::domain::Status;
-use crate::domain::SubtaskId;
-use crate::domain::Task;
-use crate::domain::TaskId;
-use crate::domain::TaskList;
-use crate::domain::TaskMark;
-use crate::domain::Timestamp;
+use super::seal::{Belief, LineKind};
+use crate::domain::{AttemptCount, RunId, Status, SubtaskId, Task, TaskId, TaskList, TaskMark, Timestamp};
 use crate::files::Place;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 
 /// Every task's marks, in order of time.

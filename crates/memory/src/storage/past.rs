@@ -1,21 +1,10 @@
 //! Reads what runs left behind. Takes no lock and creates nothing; what cannot be read is said and stops nothing.
 
-use super::lines::bare;
-use super::lines::for_each_line;
-use super::lines::json_problem;
-use super::seal::Chain;
-use super::seal::LineKind;
-use super::seal::Seals;
+use super::lines::{bare, for_each_line, json_problem};
+use super::seal::{Chain, LineKind, Seals};
 use super::state;
-use crate::domain::Capture;
-use crate::domain::JournalEntry;
-use crate::domain::Past;
-use crate::domain::PastEntry;
-use crate::domain::RunId;
-use crate::domain::TaskMark;
-use crate::domain::Timestamp;
-use crate::files::Kind;
-use crate::files::Place;
+use crate::domain::{Capture, JournalEntry, Past, PastEntry, RunId, TaskMark, Timestamp};
+use crate::files::{Kind, Place};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::io;

@@ -2,11 +2,9 @@
 
 use super::lines::for_each_line;
 use super::locked_file::read_locked;
-use super::record::Decoded;
-use super::record::decode;
+use super::record::{Decoded, decode};
 use crate::domain::Timestamp;
-use crate::files::Place;
-use crate::files::Replacement;
+use crate::files::{Place, Replacement};
 use crate::services::PruneReport;
 use std::fs::File;
 use std::io;

@@ -1,8 +1,6 @@
 //! Reflections as lines.
 
-use super::lines::MAX_LINE;
-use super::lines::bare;
-use super::lines::json_problem;
+use super::lines::{MAX_LINE, bare, json_problem};
 use super::seal::SEAL_BYTES;
 use crate::domain::Reflection;
 use serde::Deserialize;

@@ -4,17 +4,10 @@ use super::journal::FileJournal;
 use super::run_sign::last_alive;
 use super::seal::Seals;
 use super::state;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::Timestamp;
-use crate::domain::policy;
-use crate::services::Clock;
-use crate::services::Journal;
-use crate::services::JournalError;
+use crate::domain::{JournalEntry, RunId, Timestamp, policy};
+use crate::services::{Clock, Journal, JournalError};
 use async_trait::async_trait;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes each run's entries into that run's own file: `run_started` or `run_resumed` opens it, what follows goes there.
 pub struct RunJournal {

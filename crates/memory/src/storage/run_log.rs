@@ -1,31 +1,20 @@
 //! Reads one run's journal back, and the lessons that it names. Takes no lock and creates nothing.
 
 use super::line_tail::LineTail;
-use super::lines::bare;
-use super::lines::for_each_line;
-use super::lines::json_problem;
+use super::lines::{bare, for_each_line, json_problem};
 use super::past::FOREIGN;
 use super::run_sign::last_alive;
-use super::seal::Chain;
-use super::seal::Seals;
+use super::seal::{Chain, Seals};
 use super::state;
-use crate::domain::JournalEntry;
-use crate::domain::LineProblem;
-use crate::domain::LoggedEntry;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
-use crate::domain::RunId;
-use crate::domain::RunLog;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
+use crate::domain::{
+    JournalEntry, LineProblem, LoggedEntry, Reflection, ReflectionId, RunId, RunLog, TaskId, Timestamp,
+};
 use crate::files::Place;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// So many unreadable lines are kept with what is wrong with them.
 const KEPT_PROBLEMS: usize = 100;

@@ -1,16 +1,9 @@
 //! What a run's journal tells without reading all of it: which command it is of, and when it was written last.
 
 use super::state;
-use crate::domain::JournalEntry;
-use crate::domain::RunId;
-use crate::domain::RunKind;
-use crate::domain::Timestamp;
+use crate::domain::{JournalEntry, RunId, RunKind, Timestamp};
 use serde::Deserialize;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Seek;
-use std::io::SeekFrom;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// The last lines of a journal are in its last so many bytes; a line that is longer has no time that is found.

@@ -11,31 +11,20 @@
 //!
 //! Who can read the key can forge all of this: without a sandbox that is every program of the user's.
 
-use super::lines::bare;
-use super::lines::for_each_line;
+use super::lines::{bare, for_each_line};
 use super::state;
-use crate::domain::RunId;
-use crate::domain::policy;
+use crate::domain::{RunId, policy};
 use crate::files::Place;
-use hmac::Hmac;
-use hmac::Mac;
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
-use std::collections::BTreeMap;
-use std::collections::HashSet;
-use std::fmt;
+use hmac::{Hmac, Mac};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
-use std::io;
-use std::io::Read;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::MutexGuard;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{fmt, io};
 
 /// What a digest adds to a line, in bytes.
 pub(super) const SEAL_BYTES: usize = FIELD.len() + HEX + END.len() - 1;

@@ -1,10 +1,7 @@
 //! Where machine state is.
 
-use crate::domain::RunId;
-use crate::domain::policy;
-use crate::files::Kind;
-use crate::files::Place;
-use crate::files::Refused;
+use crate::domain::{RunId, policy};
+use crate::files::{Kind, Place, Refused};
 use std::io;
 use std::path::Path;
 

@@ -1,31 +1,18 @@
 //! A person's changes to the task file: under its lock, in a new file that takes the old one's place, every other line
 //! byte for byte.
 
-use super::locked_file::append_locked;
-use super::locked_file::read_locked;
+use super::locked_file::{append_locked, read_locked};
 use super::overlay::Overlay;
-use super::task_file::TaskFile;
-use super::task_file::TaskLine;
-use super::tasks::FileTasks;
-use super::tasks::io_error;
-use crate::domain::Status;
-use crate::domain::Task;
-use crate::domain::TaskField;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
-use crate::domain::is_integration;
-use crate::domain::nearest_id;
-use crate::domain::slug;
+use super::task_file::{TaskFile, TaskLine};
+use super::tasks::{FileTasks, io_error};
+use crate::domain::{Status, Task, TaskField, TaskId, Timestamp, is_integration, nearest_id, slug};
 use crate::files::Place;
 use crate::services::TasksError;
 use indexmap::IndexMap;
 use serde::Serialize;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::value::RawValue;
-use serde_json::value::to_raw_value;
-use sha2::Digest;
-use sha2::Sha256;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io;
 use std::io::Read;
@@ -335,8 +322,7 @@ impl<'t> Editing<'t> {
 mod tests {
     use super::*;
     use crate::domain::TaskMark;
-    use crate::services::MockClock;
-    use crate::services::Tasks;
+    use crate::services::{MockClock, Tasks};
     use serde_json::json;
     use std::path::PathBuf;
     use std::sync::Arc;

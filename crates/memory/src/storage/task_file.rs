@@ -1,12 +1,7 @@
 //! Reading the lines of a task file.
 
-use super::lines::MAX_LINE;
-use super::lines::bare_range;
-use super::lines::for_each_line;
-use super::lines::json_problem;
-use crate::domain::LineProblem;
-use crate::domain::Task;
-use crate::domain::TaskId;
+use super::lines::{MAX_LINE, bare_range, for_each_line, json_problem};
+use crate::domain::{LineProblem, Task, TaskId};
 use std::collections::HashMap;
 use std::io;
 use std::io::Read;

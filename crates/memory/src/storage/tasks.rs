@@ -1,31 +1,19 @@
 //! The task file and its overlay.
 
-use super::append_log::AppendLog;
-use super::append_log::LogError;
-use super::append_log::Sealing;
+use super::append_log::{AppendLog, LogError, Sealing};
 use super::overlay::Overlay;
-use super::seal::LineKind;
-use super::seal::Seals;
+use super::seal::{LineKind, Seals};
 use super::task_file::TaskFile;
-use crate::domain::Task;
-use crate::domain::TaskList;
-use crate::domain::TaskMark;
-use crate::domain::policy;
-use crate::files::Place;
-use crate::files::open_named;
+use crate::domain::{Task, TaskList, TaskMark, policy};
+use crate::files::{Place, open_named};
 use crate::redaction::Redactor;
-use crate::services::Clock;
-use crate::services::Tasks;
-use crate::services::TasksError;
+use crate::services::{Clock, Tasks, TasksError};
 use async_trait::async_trait;
-use std::fmt;
-use std::hash::Hash;
-use std::hash::Hasher;
-use std::io;
+use std::hash::{Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// Reads a task file like `tasks.jsonl` and the overlay `.reflection/tasks.jsonl`.
 ///

@@ -69,8 +69,7 @@ fn cut_texts(value: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Role;
-    use crate::domain::ToolKind;
+    use crate::domain::{Role, ToolKind};
     use serde_json::json;
 
     fn call(input: Value) -> TranscriptItem {

@@ -4,8 +4,7 @@ use super::line_tail::LineTail;
 use super::lines::bare;
 use super::state;
 use super::transcripts::transcript_name;
-use crate::domain::SessionId;
-use crate::domain::TranscriptRecord;
+use crate::domain::{SessionId, TranscriptRecord};
 use std::io;
 use std::path::Path;
 

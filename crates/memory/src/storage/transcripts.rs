@@ -1,34 +1,17 @@
 //! Transcripts as JSON Lines, one file per agent run.
 
-use super::lines::bare;
-use super::lines::for_each_line;
+use super::lines::{bare, for_each_line};
 use super::old_transcripts::make_room;
 use super::state;
 use super::transcript_caps::capped;
-use crate::domain::RunId;
-use crate::domain::SessionId;
-use crate::domain::TranscriptHead;
-use crate::domain::TranscriptItem;
-use crate::domain::TranscriptRecord;
-use crate::domain::policy;
-use crate::files::Kind;
-use crate::files::Place;
+use crate::domain::{RunId, SessionId, TranscriptHead, TranscriptItem, TranscriptRecord, policy};
+use crate::files::{Kind, Place};
 use crate::redaction::Redactor;
-use crate::services::AgentWatch;
-use crate::services::Clock;
-use crate::services::Transcript;
-use crate::services::TranscriptError;
-use crate::services::Transcripts;
+use crate::services::{AgentWatch, Clock, Transcript, TranscriptError, Transcripts};
 use std::fs::File;
-use std::io::BufRead;
-use std::io::BufReader;
-use std::io::Read;
-use std::io::Write;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes `.reflection/runs/<run>/transcripts/<session>.jsonl`: [`TranscriptRecord`]s, the head first.
 ///
@@ -242,12 +225,7 @@ impl AgentWatch for MemoryTranscript {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Ending;
-    use crate::domain::Role;
-    use crate::domain::SubtaskId;
-    use crate::domain::TaskId;
-    use crate::domain::Timestamp;
-    use crate::domain::Usage;
+    use crate::domain::{Ending, Role, SubtaskId, TaskId, Timestamp, Usage};
     use crate::services::MockClock;
 
     /// A clock that stands still.

@@ -1,21 +1,15 @@
 //! What a person trusts, in a file in their own state directory, outside of every project.
 
 use super::append_log::AppendLog;
-use super::lines::bare;
-use super::lines::for_each_line;
-use crate::domain::Timestamp;
-use crate::domain::TrustItem;
+use super::lines::{bare, for_each_line};
+use crate::domain::{Timestamp, TrustItem};
 use crate::files::Place;
-use serde::Deserialize;
-use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const VERSION: u32 = 1;
 

@@ -1,18 +1,13 @@
 //! Verdicts as files in `.reflection/`.
 
 use super::state;
-use crate::domain::SessionVerdict;
-use crate::domain::TurnRecord;
-use crate::domain::policy;
+use crate::domain::{SessionVerdict, TurnRecord, policy};
 use crate::redaction::Redactor;
-use crate::services::Verdicts;
-use crate::services::VerdictsError;
+use crate::services::{Verdicts, VerdictsError};
 use async_trait::async_trait;
 use serde::Serialize;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Writes `.reflection/verdict_<session>.json` and `.reflection/<session>_<milliseconds>.json`, each as a whole: beside
 /// its place, then renamed into it. They are not synced: they tell other programs, and no run rests on them.
@@ -97,10 +92,7 @@ impl Verdicts for MemoryVerdicts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::SessionId;
-    use crate::domain::Severity;
-    use crate::domain::Standing;
-    use crate::domain::TaskId;
+    use crate::domain::{SessionId, Severity, Standing, TaskId};
     use std::path::Path;
 
     fn verdict(session: &str) -> SessionVerdict {

@@ -1,15 +1,9 @@
 //! What an agent is told: task, criteria, checks, last failure, reflections; each part capped.
 
-use super::budget::excerpt;
-use super::budget::one_line;
-use super::budget::plain;
-use super::budget::shorten;
+use super::budget::{excerpt, one_line, plain, shorten};
 use super::fence::fence;
 use super::quote::quote_name;
-use crate::domain::CheckReport;
-use crate::domain::CheckSpec;
-use crate::domain::Subtask;
-use crate::domain::Task;
+use crate::domain::{CheckReport, CheckSpec, Subtask, Task};
 use crate::redaction::Redactor;
 use std::fmt::Write as _;
 

@@ -88,8 +88,7 @@ fn ticks_around(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::Wholeness;
-    use super::super::answer::read_answer;
+    use super::super::answer::{Wholeness, read_answer};
     use super::*;
 
     fn shown(path: &str, text: &str, fixed: Option<Fixed>) -> ShownFile {

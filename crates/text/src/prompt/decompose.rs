@@ -1,19 +1,11 @@
 //! The question in which parts a task is worked on, and the reader of its answer.
 
-use super::budget::excerpt;
-use super::budget::one_line;
-use super::budget::plain;
+use super::budget::{excerpt, one_line, plain};
 use super::fence::fence;
-use super::json::beginning;
-use super::json::objects;
-use super::template::TemplateError;
-use super::template::fill;
-use crate::domain::MOST_PARTS;
-use crate::domain::ProposedPart;
-use crate::domain::Task;
-use serde_json::Map;
-use serde_json::Value;
-use serde_json::json;
+use super::json::{beginning, objects};
+use super::template::{TemplateError, fill};
+use crate::domain::{MOST_PARTS, ProposedPart, Task};
+use serde_json::{Map, Value, json};
 
 const TEMPLATE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/decompose.md"));
 

@@ -1,14 +1,8 @@
 //! What an agent is told after a turn that did not complete its task: what is missing, what to do, and how often more.
 
-use super::budget::excerpt;
-use super::budget::one_line;
-use super::budget::plain;
-use super::budget::shorten;
+use super::budget::{excerpt, one_line, plain, shorten};
 use super::fence::fence;
-use crate::domain::CompletionVerdict;
-use crate::domain::FEEDBACK_MARK;
-use crate::domain::GateOutcome;
-use crate::domain::Severity;
+use crate::domain::{CompletionVerdict, FEEDBACK_MARK, GateOutcome, Severity};
 use crate::redaction::Redactor;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -258,8 +252,7 @@ fn listed(items: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::GateReport;
-    use crate::domain::Standing;
+    use crate::domain::{GateReport, Standing};
 
     fn verdict(missing: &[&str]) -> CompletionVerdict {
         CompletionVerdict {

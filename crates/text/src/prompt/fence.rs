@@ -1,15 +1,11 @@
 //! Fences: foreign text marked as data, which cannot leave its fence.
 
-use super::budget::one_line;
-use super::budget::plain;
+use super::budget::{one_line, plain};
 use crate::redaction::Redactor;
 use icu_normalizer::DecomposingNormalizerBorrowed;
-use icu_properties::CodePointMapData;
-use icu_properties::CodePointSetData;
-use icu_properties::props::DefaultIgnorableCodePoint;
-use icu_properties::props::GeneralCategory;
-use sha2::Digest;
-use sha2::Sha256;
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
+use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 use std::ops::Range;
 

@@ -1,10 +1,7 @@
 //! JSON objects amid prose: models answer in code fences, think aloud first, and add a sentence at the end.
 
-use super::budget::one_line;
-use super::budget::plain;
-use super::budget::shorten;
-use serde_json::Map;
-use serde_json::Value;
+use super::budget::{one_line, plain, shorten};
+use serde_json::{Map, Value};
 
 /// After so many beginnings of an object that end nowhere the rest of a text is not read: each may cost a pass to its
 /// end, and no honest answer has as many.

@@ -1,14 +1,10 @@
 //! The questions to judges, put together from the files in `config/prompts/`: each part capped, and what others wrote
 //! fenced as data.
 
-use super::budget::excerpt;
-use super::budget::plain;
-use super::budget::shorten;
+use super::budget::{excerpt, plain, shorten};
 use super::fence::fence;
-use super::template::TemplateError;
-use super::template::fill;
-use serde_json::Value;
-use serde_json::json;
+use super::template::{TemplateError, fill};
+use serde_json::{Value, json};
 
 /// Cap of the task, in bytes.
 pub const TASK_BYTES: usize = 16 * 1024;

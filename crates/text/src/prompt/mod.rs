@@ -28,8 +28,7 @@ pub use budget::{excerpt, first_bytes, is_invisible, last_bytes, one_line, plain
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
 pub use feedback::{Feedback, ask_for_test, nudge, with_finding};
-pub use fence::as_compared;
-pub use fence::{fence, fenced, without_fences};
+pub use fence::{as_compared, fence, fenced, without_fences};
 pub use json::{beginning, objects};
 pub use judge::*;
 pub use quote::{quote_name, quote_names};

@@ -1,7 +1,6 @@
 //! Names that others chose, in our own sentences.
 
-use super::budget::one_line;
-use super::budget::plain;
+use super::budget::{one_line, plain};
 use crate::redaction::Redactor;
 
 /// A name between backquotes, on one line and without backquotes of its own: a file may be called like a sentence, and must not read as

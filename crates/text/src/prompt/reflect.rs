@@ -1,12 +1,9 @@
 //! The question for a reflection.
 
-use super::budget::excerpt;
-use super::budget::one_line;
-use super::budget::plain;
+use super::budget::{excerpt, one_line, plain};
 use super::fence::fence;
 use super::reflections::format_reflections;
-use crate::domain::Category;
-use crate::domain::FailureContext;
+use crate::domain::{Category, FailureContext};
 use std::fmt::Write as _;
 
 /// A model reads the failing output best when nothing else crowds it out: about two thousand tokens.

@@ -1,12 +1,8 @@
 //! The prompt's section of reflections.
 
 use super::budget::shorten;
-use super::fence::SEAL_BYTES;
-use super::fence::field;
-use super::fence::sealed;
-use crate::domain::Origin;
-use crate::domain::Reflection;
-use crate::domain::ReflectionId;
+use super::fence::{SEAL_BYTES, field, sealed};
+use crate::domain::{Origin, Reflection, ReflectionId};
 
 const HEADING: &str = "## Reflections on earlier attempts";
 const TAG: &str = "reflections";
@@ -160,8 +156,7 @@ fn cut(lines: &[String], room: usize) -> String {
 mod tests {
     use super::super::fence::unsealed;
     use super::*;
-    use crate::domain::Category;
-    use crate::domain::SessionId;
+    use crate::domain::{Category, SessionId};
     use proptest::prelude::*;
 
     fn reflection(number: u32) -> Reflection {

@@ -1,13 +1,9 @@
 //! The reader of a generator's answer.
 
 use super::budget::plain;
-use super::json::beginning;
-use super::json::objects;
-use crate::domain::Category;
-use crate::domain::Draft;
-use crate::domain::Origin;
-use serde_json::Map;
-use serde_json::Value;
+use super::json::{beginning, objects};
+use crate::domain::{Category, Draft, Origin};
+use serde_json::{Map, Value};
 
 /// Characters kept of an answer's analysis and of its suggestion.
 const SENTENCE_CHARS: usize = 1_000;

@@ -1,11 +1,8 @@
 //! The values of variables that look like secrets by their name.
 
 use super::rules::Rules;
-use aho_corasick::AhoCorasick;
-use aho_corasick::MatchKind;
-use percent_encoding::AsciiSet;
-use percent_encoding::NON_ALPHANUMERIC;
-use percent_encoding::utf8_percent_encode;
+use aho_corasick::{AhoCorasick, MatchKind};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -16,16 +16,10 @@ use aho_corasick::AhoCorasick;
 use rules::Rules;
 use seen::Seen;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::LazyLock;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::RwLock;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 /// Finds secrets and replaces them.
 ///

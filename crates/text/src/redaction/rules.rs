@@ -1,18 +1,12 @@
 //! What secrets look like: gitleaks' rules and our own, read from `config/redaction/`.
 
-use super::decoded::Colours;
-use super::decoded::Decoded;
-use super::decoded::Percent;
-use aho_corasick::AhoCorasick;
-use aho_corasick::AhoCorasickKind;
-use regex::bytes::Captures;
-use regex::bytes::Regex;
-use regex::bytes::RegexBuilder;
+use super::decoded::{Colours, Decoded, Percent};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// So much stands before a rule's keyword at most: what rules have there is a name of a few words.
 const BEFORE: usize = 256;

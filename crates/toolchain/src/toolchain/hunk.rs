@@ -1,12 +1,9 @@
 //! What a change does to the code of one file, in hunks that can be taken back one by one.
 
-use super::inline::Apart;
-use super::inline::has_inline_tests;
-use super::inline::inline_tests;
+use super::inline::{Apart, has_inline_tests, inline_tests};
 use super::mutant::code;
 use super::remark::remarks;
-use similar::DiffOp;
-use similar::capture_diff_slices;
+use similar::{DiffOp, capture_diff_slices};
 use std::ops::Range;
 
 /// Lines of code that a change has put in the place of others; either may be none.

@@ -1,7 +1,6 @@
 //! Tests that stand among the code of a file, and what a failure says that is about a name rather than about what code does.
 
-use super::table::Inline;
-use super::table::table;
+use super::table::{Inline, table};
 
 /// The two parts of a file with tests in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,12 +1,9 @@
 //! The results of tests as JUnit XML: what Maven, Gradle, pytest, PHPUnit, RSpec, ctest, Playwright, `dotnet test`, nextest and many
 //! others write where they are asked to.
 
-use quick_xml::Reader;
-use quick_xml::XmlVersion;
 use quick_xml::escape::resolve_xml_entity;
-use quick_xml::events::BytesRef;
-use quick_xml::events::BytesStart;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 
 /// One test of such a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,39 +24,18 @@ mod summary;
 mod table;
 
 pub use counts::Counts;
-pub use hunk::CodeChange;
-pub use hunk::Hunk;
-pub use inline::Apart;
-pub use inline::has_inline_tests;
-pub use inline::inline_tests;
-pub use inline::says_a_name_is_missing;
-pub use junit::TestOutcome;
-pub use junit::TestResult;
-pub use junit::junit;
-pub use mutant::Mutant;
-pub use mutant::effect;
-pub use mutant::gives_up;
-pub use mutant::imports_more;
-pub use mutant::mutants;
-pub use mutant::says_an_assertion_failed;
-pub use mutant::says_it_was_denied;
-pub use mutant::with_line;
-pub use opens::is_assertion;
-pub use opens::is_test_attribute;
-pub use opens::may_hold_tests;
-pub use opens::opens_test;
-pub use opens::tests_in;
+pub use hunk::{CodeChange, Hunk};
+pub use inline::{Apart, has_inline_tests, inline_tests, says_a_name_is_missing};
+pub use junit::{TestOutcome, TestResult, junit};
+pub use mutant::{
+    Mutant, effect, gives_up, imports_more, mutants, says_an_assertion_failed, says_it_was_denied, with_line,
+};
+pub use opens::{is_assertion, is_test_attribute, may_hold_tests, opens_test, tests_in};
 pub use remark::remarks;
-pub use summary::TestSummary;
-pub use summary::failed_test;
-pub use summary::quoted_summaries;
-pub use summary::summaries;
-pub use summary::summary;
+pub use summary::{TestSummary, failed_test, quoted_summaries, summaries, summary};
 pub use table::Reuse;
 
-use table::Marks;
-use table::Review;
-use table::table;
+use table::{Marks, Review, table};
 
 /// Whether a path is a test's source file, by its name and the directories it lies in.
 #[must_use]

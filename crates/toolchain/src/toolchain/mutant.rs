@@ -1,11 +1,8 @@
 //! Small wrong changes of a line of code, to see whether a test notices.
 
 use super::inline::inline_tests;
-use super::remark::remarks;
-use super::remark::with_examples;
-use super::table::Mutation;
-use super::table::ending;
-use super::table::table;
+use super::remark::{remarks, with_examples};
+use super::table::{Mutation, ending, table};
 
 /// A line of code with a small mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Remarks of several lines: doc strings, and what stands between `/*` and `*/`.
 
-use super::table::Remark;
-use super::table::table;
+use super::table::{Remark, table};
 
 /// Of each line of a file, whether it is part of a remark of several lines.
 ///

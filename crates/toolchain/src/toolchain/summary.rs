@@ -5,11 +5,7 @@
 use super::counts;
 use super::counts::Counts;
 use super::pattern::Pattern;
-use super::table::FailureLine;
-use super::table::Joins;
-use super::table::SummaryLine;
-use super::table::When;
-use super::table::table;
+use super::table::{FailureLine, Joins, SummaryLine, When, table};
 use std::collections::BTreeSet;
 
 /// What a test runner says at the end.

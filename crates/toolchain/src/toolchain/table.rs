@@ -1,12 +1,9 @@
 //! The files of `config/toolchains/`, read once.
 
 use super::pattern::Pattern;
-use globset::GlobBuilder;
-use globset::GlobSet;
-use globset::GlobSetBuilder;
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 macro_rules! files {

@@ -1,9 +1,7 @@
 //! Bringing confirmed work into the user's files.
 
 use super::project::*;
-use crate::services::Applied;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::services::{Applied, WorkspaceError, Workspaces};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,9 +1,7 @@
 //! Carried paths and what `setup` leaves.
 
 use super::project::*;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::services::{Workspace, WorkspaceError, Workspaces};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::Arc;

@@ -2,17 +2,13 @@
 
 use super::project::*;
 use crate::domain::Spell;
-use crate::services::CommitRequest;
-use crate::services::Restored;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
+use crate::services::{CommitRequest, Restored, Workspace, WorkspaceError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio_util::sync::CancellationToken;
 
 async fn try_reset(workspace: &Arc<dyn Workspace>) -> Result<Restored, WorkspaceError> {

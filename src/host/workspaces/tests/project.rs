@@ -1,24 +1,11 @@
 //! A project of a user, in a temporary directory.
 
-use crate::domain::Change;
-use crate::domain::CheckCommand;
-use crate::domain::RunId;
-use crate::domain::TaskId;
-use crate::domain::policy;
-use crate::host::HostRunner;
-use crate::host::HostWorkspaces;
-use crate::host::HostWorkspacesParams;
-use crate::host::SystemClock;
-use crate::services::CommitRequest;
-use crate::services::Committed;
-use crate::services::OpenWorkspace;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::domain::{Change, CheckCommand, RunId, TaskId, policy};
+use crate::host::{HostRunner, HostWorkspaces, HostWorkspacesParams, SystemClock};
+use crate::services::{CommitRequest, Committed, OpenWorkspace, Workspace, WorkspaceError, Workspaces};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

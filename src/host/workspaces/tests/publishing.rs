@@ -1,13 +1,9 @@
 //! How confirmed work comes into the user's repository.
 
 use super::super::layout::Layout;
-use super::super::repository::Arrival;
-use super::super::repository::Repository;
+use super::super::repository::{Arrival, Repository};
 use super::project::*;
-use crate::services::CommitRequest;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::services::{CommitRequest, Workspace, WorkspaceError, Workspaces};
 use std::fs;
 use std::sync::Arc;
 

@@ -1,20 +1,13 @@
 //! Recording and resetting.
 
-use super::project::git;
-use super::project::*;
-use crate::domain::Change;
-use crate::domain::SubtaskId;
-use crate::domain::TreeId;
-use crate::services::CommitRequest;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
+use super::project::{git, *};
+use crate::domain::{Change, SubtaskId, TreeId};
+use crate::services::{CommitRequest, Workspace, WorkspaceError};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 

@@ -3,13 +3,9 @@
 use super::super::slot::AT_ONCE;
 use super::project::*;
 use crate::domain::TreeId;
-use crate::services::CommitRequest;
-use crate::services::Workspace;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::services::{CommitRequest, Workspace, WorkspaceError, Workspaces};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

@@ -2,13 +2,11 @@
 
 use super::project::*;
 use crate::host::HostWorkspaces;
-use crate::services::Workspace;
-use crate::services::Workspaces;
+use crate::services::{Workspace, Workspaces};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 

@@ -1,26 +1,15 @@
 //! The user's checkout is left alone, and a run starts from what is recorded.
 
 use super::project::*;
-use crate::domain::RunId;
-use crate::domain::policy;
-use crate::host::HostWorkspaces;
-use crate::host::ProjectLock;
-use crate::host::SystemClock;
-use crate::host::try_base;
-use crate::services::BeginRun;
-use crate::services::Branches;
-use crate::services::CommitRequest;
-use crate::services::OutsideChanges;
-use crate::services::RebaseOutcome;
-use crate::services::ResumedBase;
-use crate::services::RunLock;
-use crate::services::WorkspaceError;
-use crate::services::Workspaces;
+use crate::domain::{RunId, policy};
+use crate::host::{HostWorkspaces, ProjectLock, SystemClock, try_base};
+use crate::services::{
+    BeginRun, Branches, CommitRequest, OutsideChanges, RebaseOutcome, ResumedBase, RunLock, WorkspaceError, Workspaces,
+};
 use rustix::thread::CapabilitySet;
 use sha2::Digest;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;

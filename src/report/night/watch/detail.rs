@@ -3,13 +3,8 @@
 use super::super::needs::look;
 use super::super::page;
 use super::super::page::Piece;
-use super::super::value::Fate;
-use super::super::value::Night;
-use super::super::value::NightAttempt;
-use super::super::words::Times;
-use super::super::words::duration;
-use super::super::words::foreign;
-use super::super::words::usage;
+use super::super::value::{Fate, Night, NightAttempt};
+use super::super::words::{Times, duration, foreign, usage};
 use super::words::mark;
 use crate::domain::MergeOutcome;
 

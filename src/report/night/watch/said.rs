@@ -1,13 +1,7 @@
 //! A journal's entries as lines, for whoever watches a run.
 
-use super::super::words::foreign;
-use super::super::words::plural;
-use crate::domain::JournalEntry;
-use crate::domain::MergeOutcome;
-use crate::domain::RunStop;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
-use crate::domain::Verdict;
+use super::super::words::{foreign, plural};
+use crate::domain::{JournalEntry, MergeOutcome, RunStop, TaskId, Timestamp, Verdict};
 use serde::Serialize;
 
 /// So much of a text from outside.
@@ -127,8 +121,7 @@ fn after(before: &str, words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[test]
     fn entries_are_lines_that_drive_no_terminal() {

@@ -1,23 +1,12 @@
 //! A run in this moment: beside the [`Night`], who is at work on what, and what came last.
 
-use super::super::value::Fate;
-use super::super::value::Night;
-use super::super::value::NightState;
-use super::super::value::Span;
-use super::super::value::SpanKind;
+use super::super::value::{Fate, Night, NightState, Span, SpanKind};
 use super::super::words::foreign;
 use super::said::Said;
-use crate::domain::LoggedEntry;
-use crate::domain::SessionId;
-use crate::domain::TaskId;
-use crate::domain::Timestamp;
-use crate::domain::TranscriptItem;
-use crate::domain::TranscriptRecord;
-use crate::domain::Usage;
+use crate::domain::{LoggedEntry, SessionId, TaskId, Timestamp, TranscriptItem, TranscriptRecord, Usage};
 use crate::report::transcript::step;
 use serde::Serialize;
-use std::collections::HashMap;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// So many of the newest lines are kept.
 pub const RECENT: usize = 200;

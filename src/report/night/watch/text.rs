@@ -1,17 +1,10 @@
 //! A scene as lines of text, for pipes, logs and screen readers.
 
 use super::super::value::TaskState;
-use super::super::words::Times;
-use super::super::words::foreign;
-use super::super::words::plural;
+use super::super::words::{Times, foreign, plural};
 use super::said::Said;
 use super::scene::Scene;
-use super::words::at_work;
-use super::words::mark;
-use super::words::need;
-use super::words::spent;
-use super::words::standing;
-use super::words::tallies;
+use super::words::{at_work, mark, need, spent, standing, tallies};
 
 /// So many of the newest lines are in it.
 const LINES: usize = 10;

@@ -1,8 +1,6 @@
 //! The timeline of a run in columns of equal time, for a screen that has characters only.
 
-use super::super::value::Night;
-use super::super::value::NightState;
-use super::super::value::SpanKind;
+use super::super::value::{Night, NightState, SpanKind};
 use super::scene::going_on;
 use crate::domain::Timestamp;
 

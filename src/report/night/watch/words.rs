@@ -1,18 +1,8 @@
 //! The short sentences of a watcher's screen.
 
 use super::super::replay::millis;
-use super::super::value::Need;
-use super::super::value::NeedKind;
-use super::super::value::Night;
-use super::super::value::NightState;
-use super::super::value::SpanKind;
-use super::super::value::TaskState;
-use super::super::words::Times;
-use super::super::words::duration;
-use super::super::words::foreign;
-use super::super::words::number;
-use super::super::words::plural;
-use super::super::words::usage;
+use super::super::value::{Need, NeedKind, Night, NightState, SpanKind, TaskState};
+use super::super::words::{Times, duration, foreign, number, plural, usage};
 use super::scene::AtWork;
 use crate::domain::Timestamp;
 

@@ -1,10 +1,8 @@
 //! What no agent should print, and some do.
 
-use super::Play;
-use super::play;
+use super::{Play, play};
 use crate::domain::TranscriptItem;
-use crate::services::CommandEnd;
-use crate::services::Flow;
+use crate::services::{CommandEnd, Flow};
 use std::collections::BTreeMap;
 
 const DONE: &str = r#"{"type":"result","subtype":"success","is_error":false,"result":"done"}"#;

@@ -6,18 +6,11 @@ mod recorded;
 
 use super::conclusion::Conclusion;
 use super::description::describe;
-use super::fold::Fold;
-use super::fold::FoldParams;
+use super::fold::{Fold, FoldParams};
 use super::lines::Lines;
-use crate::domain::Timestamp;
-use crate::domain::TranscriptItem;
-use crate::domain::Usage;
-use crate::services::AgentWatch;
-use crate::services::Clock;
-use crate::services::CommandEnd;
-use crate::services::Flow;
-use std::sync::Arc;
-use std::sync::Mutex;
+use crate::domain::{Timestamp, TranscriptItem, Usage};
+use crate::services::{AgentWatch, Clock, CommandEnd, Flow};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What came of a played stream.

@@ -1,14 +1,8 @@
 //! Streams of our own (`tests/fixtures/streams/`), so that every ending is tested without recordings too.
 
 use super::super::conclusion::Conclusion;
-use super::Play;
-use super::Played;
-use super::play;
-use crate::domain::Ending;
-use crate::domain::Role;
-use crate::domain::ToolKind;
-use crate::domain::ToolStatus;
-use crate::domain::TranscriptItem;
+use super::{Play, Played, play};
+use crate::domain::{Ending, Role, ToolKind, ToolStatus, TranscriptItem};
 use crate::services::CommandEnd;
 use std::fs;
 use std::path::PathBuf;

@@ -3,8 +3,7 @@
 //! The recordings lie outside the repository; where they are missing, this says so and passes. `own.rs` has streams of
 //! our own for that case.
 
-use super::Play;
-use super::Played;
+use super::{Play, Played};
 use crate::domain::Usage;
 use crate::services::CommandEnd;
 use serde::Deserialize;
@@ -298,8 +297,7 @@ fn denied_calls_are_counted() {
 
 #[test]
 fn a_sub_agents_steps_have_their_parent() {
-    use crate::domain::ToolKind;
-    use crate::domain::TranscriptItem;
+    use crate::domain::{ToolKind, TranscriptItem};
     let Some(played) = recorded("claude", "claude-code", "subagent", Play::default()) else { return };
     let call = played.steps.iter().find_map(|(item, _)| match item {
         TranscriptItem::ToolCall { id, kind: ToolKind::Agent, .. } => Some(id.clone()),

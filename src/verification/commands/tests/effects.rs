@@ -1,13 +1,8 @@
 //! Where commands push, what they write, and whose exit status a line ends with.
 
-use super::super::CommandKind;
 use super::super::CommandKind::Test;
-use super::super::Edits;
-use super::super::PushTarget;
-use super::super::Run;
-use super::super::runs;
-use super::kinds::check_kinds;
-use super::kinds::telling;
+use super::super::{CommandKind, Edits, PushTarget, Run, runs};
+use super::kinds::{check_kinds, telling};
 
 #[test]
 fn git_is_run_in_an_environment() {
@@ -149,9 +144,7 @@ fn what_is_written() {
         let names: Vec<&str> = found.iter().flat_map(|run| &run.files).map(String::as_str).collect();
         assert_eq!(names, files, "{line}");
     }
-    use Edits::No;
-    use Edits::Perhaps;
-    use Edits::Yes;
+    use Edits::{No, Perhaps, Yes};
     check("echo x > a.txt", true, Yes, &["a.txt"]);
     check("echo x >> 'b c.txt'", true, Yes, &["b c.txt"]);
     check("cat > src/a.rs <<EOF\nfn main() {}\nEOF", true, Yes, &["src/a.rs"]);

@@ -1,16 +1,7 @@
 //! What commands are for.
 
-use super::super::CommandKind;
-use super::super::CommandKind::Build;
-use super::super::CommandKind::Ci;
-use super::super::CommandKind::Format;
-use super::super::CommandKind::Lint;
-use super::super::CommandKind::Other;
-use super::super::CommandKind::PullRequest;
-use super::super::CommandKind::Test;
-use super::super::CommandKind::Typecheck;
-use super::super::Run;
-use super::super::runs;
+use super::super::CommandKind::{Build, Ci, Format, Lint, Other, PullRequest, Test, Typecheck};
+use super::super::{CommandKind, Run, runs};
 
 /// The runs of a line that are for something.
 pub(super) fn telling(line: &str) -> Vec<Run> {

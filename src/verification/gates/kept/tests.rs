@@ -1,11 +1,8 @@
 //! The gate on diffs and recorded edits.
 
-use super::super::fixture::Turn;
-use super::super::fixture::coding;
-use super::super::fixture::turn;
+use super::super::fixture::{Turn, coding, turn};
 use super::*;
-use crate::domain::Allow;
-use crate::domain::ToolKind;
+use crate::domain::{Allow, ToolKind};
 use serde_json::json;
 
 /// A turn that changed one file like this: lines with `-`, `+` or a space in front.

@@ -1,7 +1,6 @@
 //! An item's clauses.
 
-use super::words::Noun;
-use super::words::noun;
+use super::words::{Noun, noun};
 
 /// A word of an item, or a piece of code in backticks.
 #[derive(Debug, Clone, PartialEq, Eq)]

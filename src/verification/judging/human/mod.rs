@@ -10,7 +10,4 @@ mod object;
 mod who;
 mod words;
 
-pub use who::Split;
-pub use who::Who;
-pub use who::split;
-pub use who::who_acts;
+pub use who::{Split, Who, split, who_acts};

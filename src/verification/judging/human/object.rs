@@ -1,10 +1,6 @@
 //! What a verb is done to.
 
-use super::words::Noun;
-use super::words::is_modifier;
-use super::words::is_person;
-use super::words::is_preposition;
-use super::words::noun;
+use super::words::{Noun, is_modifier, is_person, is_preposition, noun};
 
 /// What a verb is done to.
 #[derive(Debug, Default)]

@@ -1,15 +1,8 @@
 //! Who must do an item.
 
-use super::clauses::Clause;
-use super::clauses::clauses;
+use super::clauses::{Clause, clauses};
 use super::object::Object;
-use super::words::Noun;
-use super::words::Verb;
-use super::words::has;
-use super::words::is_command_for_people;
-use super::words::is_person;
-use super::words::is_preposition;
-use super::words::verb;
+use super::words::{Noun, Verb, has, is_command_for_people, is_person, is_preposition, verb};
 
 /// Who must do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,19 +2,10 @@
 
 use super::super::questions::prompt;
 use super::super::read_answer;
-use crate::domain::Opinion;
-use crate::domain::SessionId;
-use crate::domain::SubtaskId;
-use crate::domain::TaskId;
-use crate::services::AgentQuestion;
-use crate::services::AnsweringAgent;
-use crate::services::Clock;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::OpenQuestion;
-use crate::services::OwnWork;
-use crate::services::UsageMeter;
+use crate::domain::{Opinion, SessionId, SubtaskId, TaskId};
+use crate::services::{
+    AgentQuestion, AnsweringAgent, Clock, Judge, JudgeError, JudgeQuestion, OpenQuestion, OwnWork, UsageMeter,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -58,18 +49,10 @@ impl AgentJudge {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_question::YES;
-    use super::super::test_question::open;
-    use super::super::test_question::question;
+    use super::super::test_question::{YES, open, question};
     use super::*;
-    use crate::domain::AgentReport;
-    use crate::domain::Ending;
-    use crate::domain::is_internal;
-    use crate::services::Abilities;
-    use crate::services::JudgeRole;
-    use crate::services::MockClock;
-    use crate::services::MockSubagent;
-    use crate::services::Mode;
+    use crate::domain::{AgentReport, Ending, is_internal};
+    use crate::services::{Abilities, JudgeRole, MockClock, MockSubagent, Mode};
 
     fn judge(mut agent: MockSubagent) -> AgentJudge {
         agent.expect_abilities().return_const(Abilities { read_only: true, ..Abilities::default() });

@@ -1,18 +1,11 @@
 //! The agent itself, asked about its own work.
 
-use super::AgentJudge;
-use super::Deadline;
+use super::{AgentJudge, Deadline};
 use crate::domain::Opinion;
 use crate::prompt::about_own_work;
-use crate::services::AnsweringAgent;
-use crate::services::Clock;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::OpenQuestion;
-use crate::services::Subagents;
-use crate::services::TurnEvidence;
-use crate::services::UsageMeter;
+use crate::services::{
+    AnsweringAgent, Clock, Judge, JudgeError, JudgeQuestion, OpenQuestion, Subagents, TurnEvidence, UsageMeter,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,21 +60,12 @@ impl Judge for Author {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_question::open;
-    use super::super::test_question::question;
+    use super::super::test_question::{open, question};
     use super::*;
-    use crate::domain::AgentReport;
-    use crate::domain::Ending;
-    use crate::domain::Usage;
-    use crate::services::Abilities;
-    use crate::services::Conversation;
-    use crate::services::Earlier;
-    use crate::services::MockClock;
-    use crate::services::MockSubagent;
-    use crate::services::MockSubagents;
-    use crate::services::Mode;
-    use crate::services::OwnWork;
-    use crate::services::Subagent;
+    use crate::domain::{AgentReport, Ending, Usage};
+    use crate::services::{
+        Abilities, Conversation, Earlier, MockClock, MockSubagent, MockSubagents, Mode, OwnWork, Subagent,
+    };
     use crate::verification::gates::fixture::turn;
 
     fn own() -> OwnWork {

@@ -1,20 +1,12 @@
 //! The same question, asked again.
 
 use crate::domain::Opinion;
-use crate::services::Clock;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::OpenQuestion;
-use crate::services::UsageMeter;
+use crate::services::{Clock, Judge, JudgeError, JudgeQuestion, OpenQuestion, UsageMeter};
 use async_trait::async_trait;
 use serde::Serialize;
-use sha2::Digest;
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// For so long an answer holds. Seed 000 of Reflection-3 has the same.
@@ -80,14 +72,10 @@ fn key(question: &impl Serialize) -> Result<[u8; 32], JudgeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_question::open;
-    use super::super::test_question::question;
+    use super::super::test_question::{open, question};
     use super::*;
-    use crate::services::JudgeRole;
-    use crate::services::MockClock;
-    use crate::services::MockJudge;
-    use std::sync::atomic::AtomicU64;
-    use std::sync::atomic::Ordering;
+    use crate::services::{JudgeRole, MockClock, MockJudge};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     fn cached(inner: MockJudge) -> (Cached, Arc<AtomicU64>) {
         let seconds = Arc::new(AtomicU64::new(100));

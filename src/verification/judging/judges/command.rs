@@ -3,16 +3,10 @@
 use super::super::read_answer;
 use crate::domain::Opinion;
 use crate::prompt::stderr_end;
-use crate::services::Command;
-use crate::services::CommandEnd;
-use crate::services::CommandOutput;
-use crate::services::CommandRunner;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::OpenQuestion;
-use crate::services::Sandboxed;
-use crate::services::UsageMeter;
+use crate::services::{
+    Command, CommandEnd, CommandOutput, CommandRunner, Judge, JudgeError, JudgeQuestion, OpenQuestion, Sandboxed,
+    UsageMeter,
+};
 use async_trait::async_trait;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -94,13 +88,10 @@ fn failed(error: impl std::fmt::Display) -> JudgeError {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_question::YES;
-    use super::super::test_question::open;
-    use super::super::test_question::question;
+    use super::super::test_question::{YES, open, question};
     use super::*;
     use crate::domain::CheckCommand;
-    use crate::services::CommandError;
-    use crate::services::MockCommandRunner;
+    use crate::services::{CommandError, MockCommandRunner};
 
     fn judge(runner: MockCommandRunner) -> CommandJudge {
         CommandJudge {

@@ -1,11 +1,7 @@
 //! A judge's time limit.
 
 use crate::domain::Opinion;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::OpenQuestion;
-use crate::services::UsageMeter;
+use crate::services::{Judge, JudgeError, JudgeQuestion, OpenQuestion, UsageMeter};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,8 +29,7 @@ impl Judge for Deadline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::test_question::open;
-    use super::super::test_question::question;
+    use super::super::test_question::{open, question};
     use super::*;
 
     struct Silent;

@@ -1,15 +1,9 @@
 //! Which model is asked: the first in order of preference that the provider offers.
 
 use crate::domain::policy;
-use crate::services::Clock;
-use crate::services::Model;
-use crate::services::ModelError;
-use crate::services::Models;
+use crate::services::{Clock, Model, ModelError, Models};
 use serde::Deserialize;
-use std::sync::Arc;
-use std::sync::LazyLock;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 /// For so long a provider's list of models is taken for granted. Seed 000 of Reflection-3 has the same.
@@ -143,20 +137,11 @@ fn is_dated(name: &str, wanted: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::ModelJudge;
-    use super::super::test_question::YES;
-    use super::super::test_question::question;
-    use super::super::test_question::template;
+    use super::super::test_question::{YES, question, template};
     use super::*;
     use crate::domain::Usage;
-    use crate::services::Completion;
-    use crate::services::Judge;
-    use crate::services::JudgeError;
-    use crate::services::MockClock;
-    use crate::services::MockModel;
-    use crate::services::MockModels;
-    use crate::services::UsageMeter;
-    use std::sync::atomic::AtomicU64;
-    use std::sync::atomic::Ordering;
+    use crate::services::{Completion, Judge, JudgeError, MockClock, MockModel, MockModels, UsageMeter};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     fn fast(models: MockModels, wanted: &[&str], seconds: Arc<AtomicU64>) -> FastModel {
         let mut clock = MockClock::new();

@@ -2,22 +2,12 @@
 
 use crate::domain::Opinion;
 use crate::files::open_named;
-use crate::prompt::INSTRUCTIONS_BYTES;
-use crate::prompt::excerpt;
-use crate::services::Clock;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::JudgeRole;
-use crate::services::OpenQuestion;
-use crate::services::UsageMeter;
+use crate::prompt::{INSTRUCTIONS_BYTES, excerpt};
+use crate::services::{Clock, Judge, JudgeError, JudgeQuestion, JudgeRole, OpenQuestion, UsageMeter};
 use async_trait::async_trait;
 use std::io::Read as _;
-use std::path::Path;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// For so long the files are not looked at again. Seed 000 of Reflection-3 has the same.
@@ -89,10 +79,8 @@ fn instructions(dir: &Path) -> String {
 mod tests {
     use super::super::test_question::question;
     use super::*;
-    use crate::services::MockClock;
-    use crate::services::MockJudge;
-    use std::sync::atomic::AtomicU64;
-    use std::sync::atomic::Ordering;
+    use crate::services::{MockClock, MockJudge};
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     #[tokio::test]
     async fn the_judge_sees_them_for_a_minute_and_reviewers_never() {

@@ -19,7 +19,6 @@ pub use author::Authors;
 pub use cached::Cached;
 pub use command::CommandJudge;
 pub use deadline::Deadline;
-pub use fast::FastModel;
-pub use fast::FastModelParams;
+pub use fast::{FastModel, FastModelParams};
 pub use instructed::Instructed;
 pub use model::ModelJudge;

@@ -4,15 +4,8 @@ use super::super::questions::prompt;
 use super::super::read_answer;
 use super::FastModel;
 use crate::domain::Opinion;
-use crate::prompt::ask_again;
-use crate::prompt::verdict_schema;
-use crate::services::Judge;
-use crate::services::JudgeError;
-use crate::services::JudgeQuestion;
-use crate::services::ModelError;
-use crate::services::ModelRequest;
-use crate::services::OpenQuestion;
-use crate::services::UsageMeter;
+use crate::prompt::{ask_again, verdict_schema};
+use crate::services::{Judge, JudgeError, JudgeQuestion, ModelError, ModelRequest, OpenQuestion, UsageMeter};
 use async_trait::async_trait;
 use serde_json::Value;
 

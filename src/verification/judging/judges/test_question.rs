@@ -1,10 +1,7 @@
 //! A question to judges in tests.
 
-use crate::domain::SessionId;
-use crate::domain::policy;
-use crate::services::JudgeQuestion;
-use crate::services::JudgeRole;
-use crate::services::OpenQuestion;
+use crate::domain::{SessionId, policy};
+use crate::services::{JudgeQuestion, JudgeRole, OpenQuestion};
 use std::time::Duration;
 
 pub(in crate::verification::judging) const YES: &str = r#"{"complete": true, "severity": "NONE", "feedback": "", "missing": [], "next_actions": [], "requires_human_action": false}"#;

@@ -3,8 +3,7 @@
 use super::surface::Surface;
 use super::threshold::RiskThreshold;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// So many files are named in a reason, and so much of each.

@@ -23,8 +23,5 @@ mod words;
 mod cases;
 
 pub use assessed::Risk;
-pub use surface::Surface;
-pub use surface::belongs_to_tests;
-pub use threshold::RISK_THRESHOLD_VARIABLE;
-pub use threshold::RiskThreshold;
-pub use threshold::RiskThresholdError;
+pub use surface::{Surface, belongs_to_tests};
+pub use threshold::{RISK_THRESHOLD_VARIABLE, RiskThreshold, RiskThresholdError};

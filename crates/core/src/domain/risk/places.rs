@@ -1,7 +1,6 @@
 //! What follows from more than one piece of a path.
 
-use super::name::Name;
-use super::name::Word;
+use super::name::{Name, Word};
 use super::surface::Surface;
 
 /// The heaviest surface that pieces of the path speak of together.

@@ -1,13 +1,10 @@
 //! What kind of thing a change touches.
 
-use super::files;
 use super::name::Name;
-use super::places;
-use super::words;
+use super::{files, places, words};
 use crate::toolchain;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What kind of thing a change touches, the lightest first.

@@ -335,7 +335,7 @@ fn begins<'l>(
     list.tasks.iter().filter(asked)
 }
 
-/// A night that would do nothing for a mere name is refused; among others such a task is set aside.
+/// A night that would do nothing for a mere name is refused; among others such a task is blocked.
 fn check_names(args: &OvernightArgs, ids: &[TaskId], list: &TaskList) -> Result<(), UsageError> {
     let named = |id: &TaskId| is_integration(id.as_str());
     let mut open =

@@ -345,7 +345,7 @@ pub struct RedactionFile {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct HealerFile {
-    /// Off: what a broken workspace stands in the way of is set aside at once.
+    /// Off: what a broken workspace stands in the way of is blocked at once.
     pub enabled: bool,
     /// So often in one run.
     pub per_run: u32,

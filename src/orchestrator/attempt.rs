@@ -222,7 +222,7 @@ impl TaskRun {
         let start = resume.as_ref().map_or(&attempt.from, |point| &point.tree);
         if let Some(because) = Box::pin(self.put_back_work(workspace, attempt.part, start)).await? {
             if attempt.part > 0 {
-                return Err(TaskRunError::SetAside(because));
+                return Err(TaskRunError::Blocked(because));
             }
             let message =
                 format!("what the last attempt left cannot be set up, so this one starts from the base: {because}");

@@ -3,10 +3,12 @@
 use super::healer;
 use super::review::named;
 use super::task::{Prepared, TaskRun, TaskRunError};
-use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, TreeId};
+use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, TestSource, TreeId};
 use crate::prompt::quote_names;
 use crate::services::Workspace;
 use crate::toolchain;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// So many files are named where something rests on them.
 const NAMED: usize = 8;
@@ -95,12 +97,43 @@ impl TaskRun {
             if let Some(because) = Box::pin(self.put_back_work(room, part, tree)).await? {
                 return Ok(Checked { not_set_up: Some(because), reports: Vec::new() });
             }
-            checked.reports.push(self.check_as_it_stands(room, check, walled).await?);
+            let mut report = self.check_as_it_stands(room, check, walled).await?;
+            Self::look_up_tests(room, tree, &mut report).await?;
+            checked.reports.push(report);
             if self.context.cancel.is_cancelled() {
                 break;
             }
         }
         Ok(checked)
+    }
+
+    /// Looks up where failing tests have failed, as these files have it: a test that failed before may fail earlier now, in the same words.
+    pub(super) async fn look_up_tests(
+        place: &dyn Workspace,
+        tree: &TreeId,
+        report: &mut CheckReport,
+    ) -> Result<(), TaskRunError> {
+        let Some(counted) = &mut report.signature.counted else { return Ok(()) };
+        let mut texts: BTreeMap<String, Option<Arc<str>>> = BTreeMap::new();
+        for failed in counted.failing.values_mut() {
+            let Some((file, line)) = failed.frame.as_deref().and_then(file_and_line) else { continue };
+            if !toolchain::is_test(file) {
+                continue;
+            }
+            let text = match texts.get(file) {
+                Some(text) => text.clone(),
+                None => {
+                    let path = place.prefix().join(file);
+                    let text = match path.to_str() {
+                        Some(path) => place.text(tree, path).await?.map(Arc::from),
+                        None => None,
+                    };
+                    texts.entry(file.to_owned()).or_insert(text).clone()
+                }
+            };
+            failed.source = text.map(|text| TestSource { text, line });
+        }
+        Ok(())
     }
 
     /// Runs one check on the files as they are, and says what it has written to.
@@ -147,6 +180,13 @@ impl TaskRun {
         }
         Ok(None)
     }
+}
+
+/// `tests/a.py:3 in test_b`, taken apart.
+fn file_and_line(frame: &str) -> Option<(&str, usize)> {
+    let (file, rest) = frame.rsplit_once(':')?;
+    let line = rest.split(' ').next()?.parse().ok()?;
+    Some((file, line))
 }
 
 /// What a check needs that is green only in the workspace, where this was left beside the change.

@@ -492,12 +492,12 @@ impl RunContext {
                     Next::Start(task) if self.kind == RunKind::Overnight && is_integration(task.id.as_str()) => {
                         queue.ended(&task.id, Status::Open);
                         let because = format!("its branch would be the run's branch `{INTEGRATION}`: rename the task");
-                        ended.push(self.set_aside(&task, Stop::Environment, because).await?);
+                        ended.push(self.block(&task, Stop::Environment, because).await?);
                     }
                     Next::Start(task) if self.list().refused.contains_key(&task.id) => {
                         let because = self.list().refused.get(&task.id).cloned().unwrap_or_default();
                         queue.ended(&task.id, Status::Open);
-                        ended.push(self.set_aside(&task, Stop::Environment, because).await?);
+                        ended.push(self.block(&task, Stop::Environment, because).await?);
                     }
                     Next::Start(task) => {
                         let worker = (0..).find(|n| !workers.values().any(|used| used == n)).unwrap_or_default();
@@ -515,8 +515,8 @@ impl RunContext {
                         }
                         running.spawn(Self::work_on(run));
                     }
-                    Next::SetAside(task, stop, because) => {
-                        replace(&mut ended, self.set_aside(&task, stop, because).await?);
+                    Next::Blocked(task, stop, because) => {
+                        replace(&mut ended, self.block(&task, stop, because).await?);
                     }
                     Next::Wait | Next::Empty => break,
                 }
@@ -598,7 +598,7 @@ impl RunContext {
                 self.halt(&error.to_string());
                 false
             }
-            Err(TaskRunError::SetAside(_) | TaskRunError::NoCheck(_)) => false,
+            Err(TaskRunError::Blocked(_) | TaskRunError::NoCheck(_)) => false,
         }
     }
 
@@ -608,7 +608,7 @@ impl RunContext {
     }
 
     /// Leaves a task open that cannot be started; reports tell why from the journal.
-    async fn set_aside(&self, task: &Task, stop: Stop, because: String) -> Result<Ended, RunError> {
+    async fn block(&self, task: &Task, stop: Stop, because: String) -> Result<Ended, RunError> {
         let stop = Some(stop);
         let report = TaskReport { cause: Some(because.clone()), stop, ..empty_report(task) };
         let entry = JournalEntry::TaskEnded {

@@ -13,6 +13,8 @@ pub(super) struct PastFailure {
     pub part: usize,
     pub number: u32,
     pub because: String,
+    /// Of an attempt that changed nothing: what stands against the last one that did, and its number.
+    pub of_change: Option<(u32, String)>,
     pub check: Option<CheckReport>,
     pub files: Vec<String>,
     /// What its change beside the base is, as a unified diff.
@@ -26,6 +28,8 @@ pub(super) struct OldFailures {
     pub checks: Vec<usize>,
     /// Of the check that shows the failure, the ids of the tests that failed before.
     pub tests: Vec<String>,
+    /// The same of each check of the project, in the order of the checks.
+    pub known: Vec<Vec<String>>,
     /// What is left of its failure without them, where that is known.
     pub rest: Option<Signature>,
     /// Nothing is left of it: what counts against the attempt is that tests are not run any more.
@@ -41,7 +45,13 @@ impl OldFailures {
         (expects, allow): (Expects, &[Allow]),
     ) -> Self {
         let is_known = |i: &usize| checks[*i].is_known_red(checks, baseline, expects, allow);
-        let mut old = Self { checks: (0..checks.len()).filter(is_known).collect(), ..Self::default() };
+        let known = |check: &CheckReport| -> Vec<String> {
+            let base = check.at_base(baseline).filter(|base| !base.passed() && check.scope == CheckScope::Project);
+            let known = base.map(|base| check.signature.known_of(&base.signature)).unwrap_or_default();
+            known.into_iter().map(str::to_owned).collect()
+        };
+        let known = checks.iter().map(known).collect();
+        let mut old = Self { checks: (0..checks.len()).filter(is_known).collect(), known, ..Self::default() };
         let shown = shown.map(|i| &checks[i]).filter(|check| check.may_be_known_red(checks, baseline, expects));
         if let Some((check, base)) = shown.and_then(|check| Some((check, check.at_base(baseline)?))) {
             old.tests = check.signature.known_of(&base.signature).into_iter().map(str::to_owned).collect();
@@ -55,10 +65,20 @@ impl OldFailures {
 impl TaskRun {
     /// Keeps a failure for the next prompt.
     pub fn remember_failure(&mut self, judged: &Judged) {
+        let part = judged.attempt.part;
+        let before = self.last_failure.take().filter(|before| judged.change.no_op && before.part == part);
+        let before = before.map(|before| before.of_change.unwrap_or((before.number, before.because)));
+        let because = match &before {
+            Some((number, because)) => {
+                format!("{}. Attempt {number}, which did, failed so: {because}", judged.judgement.because)
+            }
+            None => judged.judgement.because.clone(),
+        };
         self.last_failure = judged.judgement.failure.map(|_| PastFailure {
-            part: judged.attempt.part,
+            part,
             number: judged.attempt.number,
-            because: judged.judgement.because.clone(),
+            because,
+            of_change: before,
             check: judged.shown().cloned(),
             files: changed(judged),
             diff: judged.diff.clone(),
@@ -95,7 +115,9 @@ impl TaskRun {
             // Of a check that was red before, the lesson is about what is new.
             signature: judged.old.rest.clone().or_else(|| Some(check?.signature.clone())).unwrap_or_default(),
             flaky: judged.doubts.flaky.clone(),
+            known_failures: check.map(|check| judged.known_failures(check)).unwrap_or_default(),
             files_changed: changed(judged),
+            files_left: if judged.change.no_op { judged.change.files.clone() } else { Vec::new() },
             diff_hash: judged.change.diff_hash.clone(),
             diff: judged.diff.clone(),
             agent_message: judged.message.clone(),
@@ -129,6 +151,14 @@ impl TaskRun {
         let mut previous = self.recent(part, limit).await.unwrap_or_default();
         previous.retain(|r| r.subtask_id == self.parts[part].id.as_str());
         previous
+    }
+}
+
+impl Judged {
+    /// The tests of one of its checks, by id, that failed in the same way before.
+    fn known_failures(&self, check: &CheckReport) -> Vec<String> {
+        let at = self.checks.iter().position(|other| std::ptr::eq(other, check));
+        at.and_then(|at| self.old.known.get(at)).cloned().unwrap_or_default()
     }
 }
 

@@ -361,7 +361,11 @@ fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> String {
     let Some(base) = check.at_base(baseline).filter(|base| !base.passed()) else { return String::new() };
     if let Some(beside) = check.tests_beside(baseline) {
         let words = beside.words();
-        return if words.is_empty() { words } else { format!("; it was at the base too, but {words}") };
+        return if words.is_empty() {
+            what_is_left(check, base, baseline)
+        } else {
+            format!("; it was at the base too, but {words}")
+        };
     }
     let same = base.signature.fingerprint == check.signature.fingerprint;
     if same && !check.signature.extent.is_within(&base.signature.extent) {
@@ -372,6 +376,20 @@ fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> String {
     }
     "; it was at the base too, but fails in another way now: what it prints does not name its tests one by one, so the whole is compared"
         .to_owned()
+}
+
+/// Of a check that asks for all its tests: which of those that failed at the base pass now, and which fail still.
+fn what_is_left(check: &CheckReport, base: &CheckReport, baseline: &[CheckReport]) -> String {
+    let still = check.signature.known_of(&base.signature);
+    let fails = match still.as_slice() {
+        [] => return String::new(),
+        [test] => format!("test {} fails as at the base", listed(&[test])),
+        tests => format!("tests {} fail as at the base", listed(tests)),
+    };
+    match check.tests_turned(baseline).as_slice() {
+        [] => format!("; {fails}"),
+        turned => format!("; {}, and {fails}: the check asks for all of them", passing(turned)),
+    }
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {

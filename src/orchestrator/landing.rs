@@ -79,7 +79,7 @@ impl TaskRun {
     pub(super) async fn merge(&mut self, prepared: &Prepared) -> Result<Landed, TaskRunError> {
         let context = Arc::clone(&self.context);
         let Some(last) = self.last_judged.clone() else {
-            return Err(TaskRunError::SetAside("nothing was judged that could be merged".to_owned()));
+            return Err(TaskRunError::Blocked("nothing was judged that could be merged".to_owned()));
         };
         let one_at_a_time = context.merging.lock().await;
         if context.cancel.is_cancelled() {
@@ -87,7 +87,7 @@ impl TaskRun {
         }
         let workspace = &*prepared.workspace;
         let Some(confirmed) = self.committed.clone() else {
-            return Err(TaskRunError::SetAside("nothing was committed that could be merged".to_owned()));
+            return Err(TaskRunError::Blocked("nothing was committed that could be merged".to_owned()));
         };
         let rebased = workspace.rebase(&confirmed).await?;
         let (task, attempt, onto) = (self.task.id.clone(), last.attempt, rebased.onto.clone());
@@ -179,6 +179,7 @@ impl TaskRun {
             part: self.parts.len() - 1,
             number: attempt,
             because: because.clone(),
+            of_change: None,
             check: failing.check,
             files: self.report.files.clone(),
             diff,
@@ -374,6 +375,8 @@ impl TaskRun {
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
             flaky: Vec::new(),
+            known_failures: Vec::new(),
+            files_left: Vec::new(),
             files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
             diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
             diff: String::new(),

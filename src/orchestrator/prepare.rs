@@ -39,7 +39,7 @@ impl TaskRun {
         }
         self.agents()?;
         decompose(&self.task, context.services.settings.run().decompose)
-            .map_err(|e| TaskRunError::SetAside(e.to_string()))?;
+            .map_err(|e| TaskRunError::Blocked(e.to_string()))?;
         self.open_workspace().await
     }
 
@@ -53,7 +53,7 @@ impl TaskRun {
             onto: self.onto.clone(),
         };
         let protect =
-            FileGlobs::new(&self.protect()).map_err(|error| TaskRunError::SetAside(format!("`protect`: {error}")))?;
+            FileGlobs::new(&self.protect()).map_err(|error| TaskRunError::Blocked(format!("`protect`: {error}")))?;
         let workspace = context.services.workspaces.open(request).await?;
         let baseline = async {
             if self.all_checks().is_empty() {
@@ -128,7 +128,9 @@ impl TaskRun {
                 report
             } else {
                 self.put_back(room, 0, &base).await?;
-                self.check_as_it_stands(room, (scope, spec.clone()), false).await?
+                let mut report = self.check_as_it_stands(room, (scope, spec.clone()), false).await?;
+                Self::look_up_tests(room, &base, &mut report).await?;
+                report
             };
             if let CheckStatus::NotRun { because } = &report.status
                 && !self.context.cancel.is_cancelled()
@@ -140,7 +142,7 @@ impl TaskRun {
                 self.baselines().insert(key, report.clone());
             }
             if self.context.cancel.is_cancelled() {
-                return Err(TaskRunError::SetAside("the run was interrupted".to_owned()));
+                return Err(TaskRunError::Blocked("the run was interrupted".to_owned()));
             }
             if let CheckStatus::NotRun { because } = &report.status {
                 let because = format!(
@@ -150,7 +152,7 @@ impl TaskRun {
                 );
                 // A night is not ended by one task's own check.
                 return Err(match (scope, self.context.kind) {
-                    (CheckScope::Task, RunKind::Overnight) => TaskRunError::SetAside(because),
+                    (CheckScope::Task, RunKind::Overnight) => TaskRunError::Blocked(because),
                     _ => TaskRunError::Environment(because),
                 });
             }

@@ -80,7 +80,7 @@ pub enum Next {
     /// Ask again when a running task has ended.
     Wait,
     /// This one can never start: [`Stop::Dependency`] or [`Stop::BadDependency`], and which one, in words.
-    SetAside(Box<Task>, Stop, String),
+    Blocked(Box<Task>, Stop, String),
     /// Nothing is left.
     Empty,
 }
@@ -149,12 +149,12 @@ impl Queue {
         }
         let hopeless = self.waiting.iter().enumerate().find_map(|(i, t)| Some((i, self.never(t)?)));
         match hopeless {
-            Some((i, because)) => self.set_aside(i, because),
+            Some((i, because)) => self.block(i, because),
             None if !self.running.is_empty() => Next::Wait,
             // Nothing runs and nothing is hopeless by itself: what is left waits for each other.
             None => {
                 let (i, because) = self.cycle();
-                self.set_aside(i, because)
+                self.block(i, because)
             }
         }
     }
@@ -173,7 +173,7 @@ impl Queue {
     }
 
     /// Takes over what a person changed since the list was read: tasks that wait are as they stand now, or leave with the
-    /// reason; one that was opened again comes back, with those that were set aside because of it, and with [`Adopt::New`] new
+    /// reason; one that was opened again comes back, with those that were blocked because of it, and with [`Adopt::New`] new
     /// ones come too. Those at work are left alone.
     pub fn refresh(&mut self, all: &[Task], adopt: Adopt) -> Vec<(Task, String)> {
         let by_id: BTreeMap<&TaskId, &Task> = all.iter().map(|task| (&task.id, task)).collect();
@@ -208,7 +208,7 @@ impl Queue {
         left
     }
 
-    /// Takes in again what was set aside and waits for nothing hopeless any more: what it waits for is closed, or is waited for
+    /// Takes in again what was blocked and waits for nothing hopeless any more: what it waits for is closed, or is waited for
     /// or worked on itself.
     fn bring_back(&mut self, all: &[Task]) {
         let hopeful = |queue: &Self, id: &TaskId| {
@@ -232,12 +232,12 @@ impl Queue {
         self.waiting.drain(..).collect()
     }
 
-    fn set_aside(&mut self, i: usize, (stop, because): (Stop, String)) -> Next {
+    fn block(&mut self, i: usize, (stop, because): (Stop, String)) -> Next {
         match self.waiting.remove(i) {
             Some(task) => {
                 self.gave_up.insert(task.id.clone());
                 self.aside.insert(task.id.clone());
-                Next::SetAside(Box::new(task), stop, because)
+                Next::Blocked(Box::new(task), stop, because)
             }
             None => Next::Empty,
         }
@@ -312,7 +312,7 @@ mod tests {
                     queue.ended(&task.id, status);
                     said.push(task.id.to_string());
                 }
-                Next::SetAside(task, _, because) => said.push(format!("{}: {because}", task.id)),
+                Next::Blocked(task, _, because) => said.push(format!("{}: {because}", task.id)),
                 Next::Wait => unreachable!("nothing runs"),
                 Next::Empty => return said,
             }
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_never_start_is_set_aside_with_the_reason_and_stops_nobody() {
+    fn what_can_never_start_is_blocked_with_the_reason_and_stops_nobody() {
         let tasks =
             vec![task("x", 0, 1, &["gone"]), task("bad", 1, 1, &[]), task("y", 1, 2, &["bad"]), task("ok", 4, 1, &[])];
         let said = play(tasks);
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_set_aside_comes_back_with_what_it_waits_for() {
+    fn what_was_blocked_comes_back_with_what_it_waits_for() {
         let tasks = vec![
             task("bad", 1, 1, &[]),
             task("b", 2, 1, &["bad"]),
@@ -390,7 +390,7 @@ mod tests {
             let mut queue = Queue::new(&tasks, tasks.clone());
             let Next::Start(first) = queue.pick() else { panic!("nothing starts") };
             queue.ended(&first.id, Status::Blocked);
-            while let Next::SetAside(..) = queue.pick() {}
+            while let Next::Blocked(..) = queue.pick() {}
             let mut now = tasks.clone();
             now[0].status = Status::Blocked;
             assert!(queue.refresh(&now, Adopt::New).is_empty(), "nothing leaves");
@@ -405,17 +405,17 @@ mod tests {
         check(|now| now[1].deps.clear(), &["b", "c"]);
         check(|now| now.push(task("gone", 0, 1, &[])), &["gone", "lost"]);
         check(|now| now[5].deps.clear(), &["x", "y"]);
-        // Whom a person sets aside meanwhile stays aside.
+        // What a person blocks meanwhile stays blocked.
         check(|now| (now[0].status, now[1].status) = (Status::Closed, Status::Blocked), &[]);
     }
 
     #[test]
-    fn what_was_set_aside_before_the_run_and_is_opened_meanwhile_belongs_to_one_that_takes_everything() {
+    fn what_was_blocked_before_the_run_and_is_opened_meanwhile_belongs_to_one_that_takes_everything() {
         let mut tasks = vec![task("a", 1, 1, &[]), task("b", 2, 1, &["a"])];
         tasks[0].status = Status::Blocked;
         let check = |adopt: Adopt, expected: &[&str]| {
             let mut queue = Queue::new(&tasks, tasks[1..].to_vec());
-            assert!(matches!(queue.pick(), Next::SetAside(..)));
+            assert!(matches!(queue.pick(), Next::Blocked(..)));
             let mut now = tasks.clone();
             now[0].status = Status::Open;
             queue.refresh(&now, adopt);

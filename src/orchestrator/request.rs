@@ -5,15 +5,20 @@ use super::task::{Prepared, TaskRun};
 use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Reflection};
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
 use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
 const READ_AHEAD: usize = 4;
 
-fn known(check: &CheckReport) -> KnownRed<'_> {
-    let failing = check.signature.counted.iter().flat_map(|counted| counted.failing.keys());
-    KnownRed { check: &check.spec.name, tests: failing.map(String::as_str).collect() }
+/// What failed in a check before, without those of its tests that the task's own checks ask for; none where nothing else failed.
+fn known<'c>(check: &'c CheckReport, own: &BTreeSet<&str>) -> Option<KnownRed<'c>> {
+    let counted = check.signature.counted.as_ref();
+    let failing = counted.into_iter().flat_map(|counted| &counted.failing);
+    let tests: Vec<&str> =
+        failing.filter(|(_, failed)| !own.contains(failed.name.as_str())).map(|(id, _)| id.as_str()).collect();
+    let is_all_own = tests.is_empty() && counted.is_some_and(|counted| !counted.failing.is_empty());
+    (!is_all_own).then_some(KnownRed { check: &check.spec.name, tests })
 }
 
 impl TaskRun {
@@ -65,8 +70,12 @@ impl TaskRun {
         let fix = self.task.expects == Expects::Fix;
         let baseline = red(CheckScope::Task).or_else(|| red(CheckScope::Project).filter(|_| fix));
         let own = prepared.baseline.iter().any(|c| c.scope == CheckScope::Task);
-        let known_red = |c: &&CheckReport| c.scope == CheckScope::Project && !c.passed() && (!fix || own);
-        let known_red: Vec<KnownRed<'_>> = prepared.baseline.iter().filter(known_red).map(known).collect();
+        let known_red = |c: &&CheckReport| c.scope == CheckScope::Project && !c.passed();
+        let of_own = prepared.baseline.iter().filter(|c| c.scope == CheckScope::Task && asked(&c.spec));
+        let of_own = of_own.filter_map(|c| c.signature.counted.as_ref()).flat_map(|counted| counted.failing.values());
+        let of_own: BTreeSet<&str> = of_own.map(|failed| failed.name.as_str()).collect();
+        let known_red: Vec<KnownRed<'_>> =
+            prepared.baseline.iter().filter(known_red).filter_map(|c| known(c, &of_own)).collect();
         let last_failure = match &self.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {
                 attempt: Some(last.number),
@@ -92,6 +101,7 @@ impl TaskRun {
             origin: self.origin,
             checks: &checks,
             known_red: &known_red,
+            asks_for_any: fix && !own,
             protect: &protect,
             last_failure,
             reflections: &injected.text,

@@ -41,7 +41,6 @@ pub fn to_review(looked: &Looked<'_>) -> Option<String> {
         named("what steers agents or the runtime was changed", steers.iter().map(String::as_str)),
         named("what is carried, and not committed, stands in files", change.carried.iter().map(String::as_str)),
         named("tests that were there were changed", existed().filter(|file| is_test(file) && !has_grown(file))),
-        named("files of tests have new lines", existed().filter(|file| is_test(file) && has_grown(file))),
         named("tests among the code were changed", inline_tests(&diff.text).into_iter().filter(|file| !is_test(file))),
         named("files that decide how tests run were changed", existed().filter(configures)),
         named(
@@ -224,12 +223,7 @@ mod tests {
     fn tests_that_only_got_lines_were_not_changed() {
         let diff = |lines: &str| format!("--- a/tests/test_a.py\n+++ b/tests/test_a.py\n@@ -1 +1,2 @@\n{lines}\n");
         let file = ["tests/test_a.py"];
-        check(
-            &file,
-            &[],
-            &diff(" def test_a(): pass\n+def test_b(): pass"),
-            "files of tests have new lines: tests/test_a.py",
-        );
+        check(&file, &[], &diff(" def test_a(): pass\n+def test_b(): pass"), "");
         let changed = "tests that were there were changed: tests/test_a.py";
         check(&file, &[], &diff("-def test_a(): pass\n+def test_b(): pass"), changed);
     }

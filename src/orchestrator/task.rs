@@ -40,7 +40,7 @@ pub(super) enum TaskRunError {
     Halt(String),
     /// Something around the task is not as it must be; others may go on.
     #[error("{0}")]
-    SetAside(String),
+    Blocked(String),
     /// No check can show that the task is done: no agent is paid for it.
     #[error("{0}")]
     NoCheck(String),
@@ -68,7 +68,7 @@ impl From<WorkspaceError> for TaskRunError {
         match error {
             WorkspaceError::Machine(because) => Self::Halt(because),
             error @ WorkspaceError::Setup { .. } => Self::Environment(error.to_string()),
-            error => Self::SetAside(error.to_string()),
+            error => Self::Blocked(error.to_string()),
         }
     }
 }
@@ -255,7 +255,7 @@ impl TaskRun {
         let mut prepared = match self.prepared.take() {
             Some(Ok(prepared)) => prepared,
             Some(Err(error)) => return Err(error),
-            None => return Err(TaskRunError::SetAside("the task was not prepared".to_owned())),
+            None => return Err(TaskRunError::Blocked("the task was not prepared".to_owned())),
         };
         let result = match self.propose_parts().await {
             Ok(()) => Box::pin(self.play(&mut prepared)).await,
@@ -263,7 +263,7 @@ impl TaskRun {
         };
         let result = match result {
             Err(TaskRunError::Halt(because)) if self.is_own_doing(&*prepared.workspace).await => {
-                Err(TaskRunError::SetAside(format!("{because}; without what is in its workspace there is room")))
+                Err(TaskRunError::Blocked(format!("{because}; without what is in its workspace there is room")))
             }
             result => result,
         };
@@ -291,8 +291,7 @@ impl TaskRun {
     /// The fallback chain, with what each agent's retries start from.
     pub(super) fn agents(&self) -> Result<Vec<machine::Agent>, TaskRunError> {
         let agent = |name: String| {
-            let agent =
-                self.context.services.subagents.get(&name).map_err(|e| TaskRunError::SetAside(e.to_string()))?;
+            let agent = self.context.services.subagents.get(&name).map_err(|e| TaskRunError::Blocked(e.to_string()))?;
             Ok(machine::Agent { name, retry_from: agent.retry_from() })
         };
         self.route().agents.into_iter().map(agent).collect()
@@ -378,8 +377,14 @@ impl TaskRun {
                     Effect::Wait { duration, because } => input = self.wait(duration, because).await?,
                     Effect::Commit { tree } => {
                         self.close_attempt(last.take()).await?;
-                        self.commit(&*prepared.workspace, tree).await?;
+                        if tree == prepared.workspace.base() {
+                            // Nothing was to be changed, and nothing is: a branch would say that something is.
+                            self.report.solved_at = self.last_judged.as_ref().map(|last| last.attempt);
+                        } else {
+                            self.commit(&*prepared.workspace, tree).await?;
+                        }
                     }
+                    Effect::Merge if self.committed.is_none() => input = Input::Merged,
                     Effect::Merge => input = self.land(prepared).await?,
                     Effect::Rebase => input = self.open_anew(prepared).await?,
                     Effect::End(end) => {

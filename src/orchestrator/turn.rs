@@ -267,9 +267,10 @@ impl TaskRun {
         let proved = Box::pin(self.weigh_and_prove(prepared, course, &stopped, &checks, asked, &diff)).await?;
         let Some(Proven { judgement, runs, hunks }) = proved else { return Ok(None) };
         // The work itself may decide that a check is red the first time only.
-        let flipped = course.doubts.flaky.iter().find(|flaky| flaky.how == FlakyHow::PassedAgain);
-        let flipped = flipped.map(|flaky| {
-            let what = if flaky.tests.is_empty() {
+        let flipped: Vec<&Flaky> =
+            course.doubts.flaky.iter().filter(|flaky| flaky.how == FlakyHow::PassedAgain).collect();
+        let flipped = (!flipped.is_empty()).then(|| {
+            let what = if flipped.iter().any(|flaky| flaky.tests.is_empty()) {
                 "a check was red first, and green when it ran once more"
             } else {
                 "a test failed first, and passed when its check ran once more"

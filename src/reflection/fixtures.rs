@@ -35,6 +35,8 @@ pub(crate) fn test_failure() -> FailureContext {
             ..Signature::default()
         },
         flaky: Vec::new(),
+        known_failures: Vec::new(),
+        files_left: Vec::new(),
         files_changed: vec!["cart.py".to_owned()],
         diff_hash: "d1".to_owned(),
         diff: String::new(),

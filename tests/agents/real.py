@@ -219,7 +219,7 @@ def resets_at(report):
 
 
 def bad_key(options, agent):
-    """The key is refused: set aside with what to do."""
+    """The key is refused: blocked with what to do."""
     box = Box(options, agent, "bad-key", refusing(401, message="invalid x-api-key"))
     yield box
     code, report = box.work()

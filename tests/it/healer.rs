@@ -120,7 +120,7 @@ fn what_the_checks_need_is_brought_back_between_attempts_after_the_lesson_is_wri
 }
 
 #[test]
-fn a_subtask_is_repaired_once_and_then_set_aside_with_the_cause() {
+fn a_subtask_is_repaired_once_and_then_blocked_with_the_cause() {
     let project = needs_check("touch spoil; echo right > answer.txt");
     let ran = project.run(&["run", "--json"]);
     ran.exits(1).says("its workspace was repaired once before (`healer.perSubtask`)");

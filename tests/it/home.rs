@@ -48,7 +48,7 @@ fn after_a_plant() -> Project {
 #[test]
 fn what_a_run_left_is_the_next_ones_question_until_it_is_gone_or_ones_own() {
     let project = after_a_plant();
-    let words = "+ ~/.npmrc                was added while an agent worked (run 2";
+    let words = "+ ~/.npmrc                was added while agents or checks ran (run 2";
     ran(&project, &["trust", "--show"]).exits(1).prints(words).prints("); tools read it");
     for command in ["overnight", "run"] {
         let refused = ran(&project, &[command]);
@@ -82,7 +82,10 @@ fn what_a_run_left_is_the_next_ones_question_until_it_is_gone_or_ones_own() {
 fn what_is_as_it_was_is_no_question_and_one_call_may_trust_what_is_left() {
     let project = after_a_plant();
     let night = project.run(&["overnight", "--max-attempts", "1"]);
-    night.exits(0).says("~/.npmrc was added while an agent worked").says("REFLEXION_TRUST=1 trusts that for this call");
+    night
+        .exits(0)
+        .says("~/.npmrc was added while agents or checks ran")
+        .says("REFLEXION_TRUST=1 trusts that for this call");
     // Nothing of that is kept.
     ran(&project, &["trust", "--show"]).exits(1).prints("+ ~/.npmrc");
     let file = fs::read_dir(home(&project).join(".local/state/reflexion/home")).unwrap().next().unwrap().unwrap();
@@ -114,7 +117,7 @@ fn what_a_killed_run_left_is_a_question_too_but_not_where_it_goes_on() {
     night.kill().unwrap();
     night.wait().unwrap();
     let refused = ran(&project, &["overnight", "--new"]);
-    refused.exits(4).says("+ ~/.npmrc").says("site-packages/usercustomize.py").says("while an agent worked");
+    refused.exits(4).says("+ ~/.npmrc").says("site-packages/usercustomize.py").says("while agents or checks ran");
     assert!(!refused.stderr.contains("wgetrc"), "{}", refused.stderr);
     ran(&project, &["trust", "--show"]).exits(1);
     // The run itself compares with its own beginning.

@@ -455,7 +455,7 @@ fn shell_words(text: &str) -> String {
 }
 
 #[test]
-fn one_task_that_nobody_trusts_is_set_aside_and_the_night_goes_on() {
+fn one_task_that_nobody_trusts_is_blocked_and_the_night_goes_on() {
     let project = Project::new("echo right > answer.txt");
     assert_eq!(ran(&project, &["trust"]).code, Some(0));
     let check = |name: &str| format!("touch \"$OUT/{name}\"; grep -qx right answer.txt");

@@ -23,7 +23,7 @@ const HELP: [&str; 17] = [
     "q              leave; the run goes on",
     "",
     "✓ merged or confirmed   ✗ failed",
-    "! set aside for you     · open",
+    "! blocked               · open",
     "▸ at work               - closed since",
     "",
     "Timeline, a row for each worker:",

@@ -53,7 +53,7 @@ impl Ink {
 impl Tone {
     pub(super) fn of(state: TaskState) -> Self {
         match state {
-            TaskState::Merged | TaskState::Confirmed => Self::Good,
+            TaskState::Merged | TaskState::Confirmed | TaskState::Unchanged => Self::Good,
             TaskState::Failed => Self::Bad,
             TaskState::Blocked => Self::Needs,
             TaskState::Working => Self::Busy,

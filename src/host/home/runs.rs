@@ -397,6 +397,6 @@ fn item(kept: &Kept, tree: Option<&PathBuf>, changes: &[&HomeChange], places: &H
         Some(tree) => (format!("; in {} {named}", name(tree, places.home())), "tools read them"),
         None => (String::new(), "tools read it"),
     };
-    let text = format!("{how} while an agent worked (run {}){more}; {read}", kept.run);
+    let text = format!("{how} while agents or checks ran (run {}){more}; {read}", kept.run);
     TrustItem::new(name(&first.path, places.home()), TrustKind::Home, text)
 }

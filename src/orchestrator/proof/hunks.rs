@@ -102,9 +102,6 @@ impl Runs<'_> {
             return Ok((proven, None));
         }
         let found = self.taken_back(&files, parts, proven.proof).await?;
-        let hunks = found.hunks(&files);
-        let shown = |place: &str| shorten(&one_line(place), 120).into_owned();
-        let words = hunks.words(shown);
         let walls = match &self.walls {
             Walls::Fail(because) if proven.because.contains(because) => {
                 Some("which lines the checks notice was not tried either".to_owned())
@@ -112,6 +109,12 @@ impl Runs<'_> {
             Walls::Fail(because) => Some(format!("which lines the checks notice was not tried: {because}")),
             Walls::Unknown | Walls::Pass => None,
         };
+        let found = if walls.is_some() { found.with_nothing_tried() } else { found };
+        let hunks = found.hunks(&files);
+        let shown = |place: &str| shorten(&one_line(place), 120).into_owned();
+        // Why nothing was tried says more than the places.
+        let not_tried = if walls.is_some() { Vec::new() } else { hunks.not_tried.clone() };
+        let words = ProofHunks { not_tried, ..hunks.clone() }.words(shown);
         let by = found.turned_by(&files, parts).filter(|_| proven.proof == Some(Proof::TurnedGreen));
         let by = by.map(|by| format!("of its code no check notices anything, only of {}", shown(&by)));
         let proof = if by.is_some() { Some(Proof::TestsAdapted) } else { proven.proof };
@@ -330,6 +333,12 @@ fn split(unit: Vec<At>, files: &[File], is_coarse: bool, (reading, found): (Read
 }
 
 impl Found {
+    /// What is known without a run of its own, that a part is red at the base, is not known of that part.
+    fn with_nothing_tried(mut self) -> Self {
+        self.not_tried.extend(self.kept.into_keys());
+        Self { removed: self.removed, not_tried: self.not_tried, whole: self.whole, ..Self::default() }
+    }
+
     /// Where the whole was not red by a failing test, a part that is proves nothing.
     fn anchor(&mut self, whole: Reading) {
         if whole != Reading::Red {

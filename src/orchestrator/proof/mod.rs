@@ -586,7 +586,8 @@ impl Runs<'_> {
             let others = || names(&c.red.iter().map(|check| check.spec.name.clone()).collect::<Vec<_>>());
             let what = c.failing_words().unwrap_or_else(|| format!("{} red", others()));
             let changed = parts.tests.iter().chain(&parts.settings).chain(&parts.inline).cloned().collect::<Vec<_>>();
-            let what = format!("with {} as it was, {what}", changed.join(", "));
+            let were = if changed.len() == 1 { "as it was" } else { "as they were" };
+            let what = format!("with {} {were}, {what}", changed.join(", "));
             return Ok(self.proven(Proof::TestsAdapted, &what));
         }
         if !parts.has_tests() {
@@ -691,18 +692,20 @@ impl Runs<'_> {
         if is_alone && self.confirmed.expects == Expects::Fix && parts.settings.iter().all(is_data) {
             return self.by_tests_alone(named, parts);
         }
-        let what = if parts.settings.len() == parts.programs.len() {
-            format!(
-                "{named} green only with {settings} as changed, which it runs: whether that is what is tested, or what tests it, a person must see"
-            )
-        } else {
-            let tests = self.tests_turned();
-            let passes = match tests.len() {
-                0 => format!("{named} green"),
-                1 => format!("test `{}` passes", tests[0]),
-                _ => format!("tests {} pass", judge::listed(&tests.iter().map(String::as_str).collect::<Vec<_>>())),
-            };
+        let tests = self.tests_turned();
+        let passes = match tests.len() {
+            0 => format!("{named} green"),
+            1 => format!("test `{}` passes", tests[0]),
+            _ => format!("tests {} pass", judge::listed(&tests.iter().map(String::as_str).collect::<Vec<_>>())),
+        };
+        let what = if parts.programs.is_empty() {
             format!("{passes} only with {settings} as changed, and nothing shows that this is what was to be changed")
+        } else {
+            let programs = parts.programs.join(", ");
+            let (is, ask) = if parts.programs.len() == 1 { ("is", "asks") } else { ("are", "ask") };
+            format!(
+                "{passes} only with {settings} as changed: {programs} {is} run by a check, and whether that is what is tested, or what {ask}, a person must see"
+            )
         };
         self.proven(Proof::TestsAdapted, &what)
     }

@@ -1,7 +1,7 @@
 //! What to do differently, per class of failure and tool.
 
 use super::class::Class;
-use super::words::Facts;
+use super::words::{Facts, list};
 use crate::domain::{Category, FailureType};
 use crate::prompt::one_line;
 
@@ -164,7 +164,14 @@ fn unknown(facts: &Facts<'_>) -> (String, Vec<String>) {
 /// What every lesson ends with where a check was red, and no step twice.
 fn finished(facts: &Facts<'_>, suggestion: String, mut items: Vec<String>) -> Advice {
     if facts.failure.check.is_some() && facts.class != Class::CheckTimeout {
-        items.push(format!("Run `{}` and see it pass before saying that the work is done", facts.command()));
+        items.push(match facts.failure.known_failures.as_slice() {
+            [] => format!("Run `{}` and see it pass before saying that the work is done", facts.command()),
+            known => format!(
+                "Run `{}` and see that nothing fails in it but what failed before ({}), without what the task is about",
+                facts.command(),
+                list(known)
+            ),
+        });
     }
     items.retain(|item| !item.is_empty());
     items.dedup();
@@ -192,7 +199,7 @@ fn category(facts: &Facts<'_>) -> Category {
 
 fn of_the_agent(facts: &Facts<'_>) -> (String, Vec<String>) {
     let (suggestion, items): (&str, &[&str]) = match facts.class {
-        Class::EmptyChange if !facts.failure.files_changed.is_empty() => (
+        Class::EmptyChange if !facts.failure.files_left.is_empty() => (
             "Change files: this attempt has changed none, and what an earlier one left is not enough. Look at what differs from the base \
              with `git diff`, take back what the task does not ask for, and write the rest of the change to disk.",
             &[

@@ -61,7 +61,7 @@ impl Heuristic {
         let repeated = matches!(history, History::Repeated(_) | History::Returned(_));
         let changed = !failure.files_changed.is_empty() && facts.class != Class::EmptyChange;
         let suggestion = if repeated && changed {
-            format!("Do not make the same change again: it did not reach the cause. {}", advice.suggestion)
+            format!("The same change alone would fail in the same way again. {}", advice.suggestion)
         } else {
             advice.suggestion
         };

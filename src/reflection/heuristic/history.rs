@@ -45,7 +45,10 @@ impl History {
         match self {
             Self::First => String::new(),
             Self::Repeated(attempts) => {
-                format!("Attempt {attempt} failed exactly as {} did: change the approach.", attempts_in_words(attempts))
+                format!(
+                    "Attempt {attempt} failed in the same way as {}: change the approach.",
+                    attempts_in_words(attempts)
+                )
             }
             Self::Returned(before) => format!(
                 "Attempt {attempt} is back at the failure of attempt {before}: what was changed in between undid its own repair."

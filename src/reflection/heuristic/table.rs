@@ -319,12 +319,12 @@ fn earlier_attempts_with_the_same_signature_call_for_another_approach() {
     };
     use Category::{ApproachFlaw, RootCause};
     check(1, &[], RootCause, "The attempt changed `cart.py`.");
-    check(2, &[(1, "v1:same")], ApproachFlaw, "Attempt 2 failed exactly as attempt 1 did: change the approach.");
+    check(2, &[(1, "v1:same")], ApproachFlaw, "Attempt 2 failed in the same way as attempt 1: change the approach.");
     check(
         3,
         &[(2, "v1:same"), (1, "v1:same")],
         ApproachFlaw,
-        "Attempt 3 failed exactly as attempts 1 and 2 did: change the approach.",
+        "Attempt 3 failed in the same way as attempts 1 and 2: change the approach.",
     );
     check(
         3,

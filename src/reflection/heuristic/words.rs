@@ -78,7 +78,10 @@ impl Facts<'_> {
             1 => format!("{} fails", list(&signature.tests)),
             _ => format!("{} fail", list(&signature.tests)),
         };
-        let at = signature.frame.as_ref().map_or(String::new(), |frame| format!("at {frame}"));
+        let at = signature.frame.as_ref().map_or(String::new(), |frame| match signature.tests.len() {
+            0 | 1 => format!("at {frame}"),
+            _ => format!("(one of them at {frame})"),
+        });
         let code = signature.code.as_deref().filter(|code| code.starts_with(char::is_uppercase));
         let said = match (code, &self.detail) {
             (Some(code), Some(detail)) if !detail.contains(code) => format!("{code}: {detail}"),
@@ -149,7 +152,7 @@ pub(super) fn quote(text: &str) -> Option<String> {
 }
 
 /// `a`, `b` and 4 more.
-fn list(names: &[String]) -> String {
+pub(super) fn list(names: &[String]) -> String {
     let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{}`", one_line(name))).collect();
     match names.len().saturating_sub(NAMED) {
         0 => shown.join(", "),

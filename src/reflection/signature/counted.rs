@@ -212,6 +212,7 @@ fn failed_test(name: String, found: &Found, output: &str) -> FailedTest {
         how: how(found),
         detail,
         frame: found.frame.as_ref().map(|frame| relative(frame, output).to_string()),
+        source: None,
     }
 }
 

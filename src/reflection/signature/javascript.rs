@@ -180,7 +180,8 @@ pub(super) fn tap_failure(told: &[&str]) -> Found {
 /// TAP's stacks have no `at` before a frame.
 fn tap_stack(told: &[&str]) -> Option<Frame> {
     pattern!(FRAME, r"^\s*(?:(\S.*) \()?(?:location: ')?(/[^\s()']+|[\w.][^\s()':]*):(\d+):\d+[)']?$");
-    let stack = told.iter().position(|line| line.trim_start().starts_with("stack: ")).unwrap_or(0);
+    // An error that was expected to be another one stands in front, with a stack of its own.
+    let stack = told.iter().rposition(|line| line.trim_start().starts_with("stack: ")).unwrap_or(0);
     let own = told[stack..].iter().filter_map(|line| FRAME.captures(line)).find(|frame| in_project(&frame[2]))?;
     Some(Frame::new(&own[2], Some(&own[3])).within(plain_function(own.get(1).map(|name| name.as_str()))))
 }

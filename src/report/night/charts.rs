@@ -264,7 +264,7 @@ fn bar_list(id: &str, title: &str, lead: &str, bars: &[Bar]) -> Markup {
 /// How many attempts of this run confirmed tasks took.
 fn to_success(night: &Night) -> Markup {
     let mut by_attempts: BTreeMap<u32, usize> = BTreeMap::new();
-    let solved = |state| matches!(state, TaskState::Merged | TaskState::Confirmed);
+    let solved = |state| matches!(state, TaskState::Merged | TaskState::Confirmed | TaskState::Unchanged);
     for task in night.tasks.iter().filter(|task| solved(task.state) && task.judged > 0) {
         *by_attempts.entry(task.judged).or_default() += 1;
     }

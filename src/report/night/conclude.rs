@@ -185,6 +185,7 @@ fn counts(night: &Night) -> Counts {
         tasks: night.tasks.len(),
         merged: of(TaskState::Merged),
         confirmed: of(TaskState::Confirmed),
+        unchanged: of(TaskState::Unchanged),
         failed: of(TaskState::Failed),
         blocked: of(TaskState::Blocked),
         open: of(TaskState::Open),
@@ -219,8 +220,9 @@ fn headline(night: &Night) -> String {
                 "confirmed on branches of their own"
             },
         ),
+        (counts.unchanged, "done without a change"),
         (counts.failed, "failed"),
-        (counts.blocked, "set aside for you"),
+        (counts.blocked, "blocked"),
         (counts.working, "being worked on"),
         (counts.open, if night.state == NightState::Running { "to do" } else { "left open" }),
         (counts.closed, "closed since"),

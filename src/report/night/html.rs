@@ -62,8 +62,9 @@ fn header(page: &Page, counts: &Counts, parts: &[(&str, &str)]) -> Markup {
     let chips = [
         ("good", "✓", counts.merged, "merged"),
         ("good", "✓", counts.confirmed, "confirmed"),
+        ("good", "✓", counts.unchanged, "done, nothing changed"),
         ("bad", "✗", counts.failed, "failed"),
-        ("needs", "!", counts.blocked, "set aside"),
+        ("needs", "!", counts.blocked, "blocked"),
         ("open", "▸", counts.working, "in work"),
         ("open", "·", counts.open, "open"),
         ("open", "-", counts.closed, "closed since"),
@@ -91,7 +92,7 @@ fn header(page: &Page, counts: &Counts, parts: &[(&str, &str)]) -> Markup {
 
 /// Where a task is told, for links to it: once in each section at most.
 fn anchor(section: &str, item: &Item) -> Option<String> {
-    let told = ["needs", "done", "failed", "open", "closed"].contains(&section);
+    let told = ["needs", "done", "unchanged", "failed", "open", "closed"].contains(&section);
     let is_task = TaskId::new(item.name.as_str()).is_ok();
     (told && is_task).then(|| format!("task-{section}-{}", item.name))
 }

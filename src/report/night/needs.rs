@@ -18,7 +18,7 @@ fn reopen(task: &NightTask) -> Step {
 /// How the run is gone on with, if it can be.
 pub(super) fn go_on(night: &Night) -> Option<Step> {
     // A dead run that was busy with a task has not written down what became of it.
-    // What only waits for another task goes on when that one does; what has no check that can show it would be set aside again.
+    // What only waits for another task goes on when that one does; what has no check that can show it would be blocked again.
     let waits = |task: &NightTask| matches!(task.stop, Some(Stop::Dependency | Stop::BadDependency | Stop::NoCheck));
     let goes_on = |task: &NightTask| task.state == TaskState::Open && !waits(task);
     let left = night.tasks.iter().any(|task| task.in_work || goes_on(task));
@@ -117,7 +117,7 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
     let (Some(last), true) = (together.last().copied(), together.len() > 1) else { return };
     let branches = together.iter().filter_map(|at| needs[*at].branch.as_deref());
     let command = format!("git merge {}", branches.map(quoted).collect::<Vec<_>>().join(" "));
-    needs[last].commands.push(step(command, "merge at once those of them that change no file in common"));
+    needs[last].commands.push(step(command, "merge at once those kept branches that change no file in common"));
 }
 
 fn first_of<'n>(night: &'n Night, need: &Need) -> Option<&'n NightTask> {
@@ -227,7 +227,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
     if task.state == TaskState::Open && task.stop == Some(Stop::BadDependency) {
         let commands = vec![step(format!("reflexion task show {}", task.id), "see what it depends on")];
         let why = task.cause.clone().unwrap_or_default();
-        return Some(Need { kind: NeedKind::SetAside, tasks: vec![place], why, branch: None, commands });
+        return Some(Need { kind: NeedKind::Blocked, tasks: vec![place], why, branch: None, commands });
     }
     if task.state == TaskState::Open && task.stop == Some(Stop::NoCheck) {
         let give =
@@ -237,7 +237,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
             step("reflexion doctor --checks", "see how the checks are before anybody works"),
         ];
         let why = task.cause.clone().unwrap_or_default();
-        return Some(Need { kind: NeedKind::SetAside, tasks: vec![place], why, branch: None, commands });
+        return Some(Need { kind: NeedKind::Blocked, tasks: vec![place], why, branch: None, commands });
     }
     if task.state != TaskState::Blocked {
         return None;
@@ -257,7 +257,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
             let commands = fix.into_iter().chain(apply_kept(task)).chain([close, reopen(task)]);
             (NeedKind::Unverifiable, cause, commands.collect())
         }
-        _ => (NeedKind::SetAside, cause, vec![reopen(task)]),
+        _ => (NeedKind::Blocked, cause, vec![reopen(task)]),
     };
     commands.splice(0..0, look(night, task));
     Some(Need { kind, tasks: vec![place], why, branch: task.branch.clone(), commands })
@@ -307,7 +307,10 @@ pub(super) fn apply(task: &NightTask) -> Step {
 /// How to get what its last attempt changed, which nothing confirmed.
 pub(super) fn apply_kept(task: &NightTask) -> Option<Step> {
     let patch = task.kept.last()?;
-    Some(step(format!("git apply {}", quoted(patch)), "bring what its attempts have left into your files, uncommitted"))
+    Some(step(
+        format!("git apply {}", quoted(patch)),
+        "bring what its attempts have left, and nothing confirmed, into your files, uncommitted",
+    ))
 }
 
 /// How to see what the agent did.

@@ -98,8 +98,15 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
         let length = duration(super::replay::millis(to.duration_since(from)));
         format!("{} ({length}), {}", times.range(from, to), times.zone_name(to))
     });
-    let mut sections =
-        vec![needs(night), security(night), done(night), failed(night), open(night, times), closed(night)];
+    let mut sections = vec![
+        needs(night),
+        security(night),
+        done(night),
+        unchanged(night),
+        failed(night),
+        open(night, times),
+        closed(night),
+    ];
     sections.retain(|section| !section.items.is_empty() || section.id == "needs");
     sections.extend(
         [spend(night), time(night), limits(night, times), super::heals::section(night, times), lessons(night)]
@@ -168,7 +175,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
         NeedKind::Unverifiable => "not verified: ",
         NeedKind::Unmerged => "not merged: ",
         NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
-        NeedKind::SetAside => "set aside: ",
+        NeedKind::Blocked => "blocked: ",
         NeedKind::Failed => "failed: ",
         NeedKind::Held => "waits for ",
         NeedKind::Review => "done, and worth a look: ",
@@ -205,6 +212,7 @@ pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
     match (need, task.state) {
         (Some(need), _) => need_item(night, need),
         (None, TaskState::Merged | TaskState::Confirmed) => done_item(night, task),
+        (None, TaskState::Unchanged) => unchanged_item(night, task),
         (None, TaskState::Failed) => failed_item(night, task),
         (None, TaskState::Working | TaskState::Open | TaskState::Blocked) => open_item(night, task, times),
         (None, TaskState::Closed) => closed_item(task),
@@ -312,6 +320,20 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         }
     }
     Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+fn unchanged(night: &Night) -> Section {
+    let tasks = in_state(night, &[TaskState::Unchanged]);
+    section("unchanged", "Done, and nothing was to be changed", &tasks, |task| unchanged_item(night, task))
+}
+
+fn unchanged_item(night: &Night, task: &NightTask) -> Item {
+    let mut lines: Vec<Line> = shown_by(night, task).into_iter().collect();
+    let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
+    lines.push(text(format!("nothing was changed; {} of agents' work{spent}", duration(task.agent_ms))));
+    let look = super::needs::look(night, task).map(|look| Step { does: "read what the agent answered", ..look });
+    let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
+    Item { mark: Mark::Good, name, title, lines, commands: look.into_iter().collect() }
 }
 
 /// What its confirmation says.
@@ -422,6 +444,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
     let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
     lines.push(ticked(&format!("{}: {cause}", verdict(task.verdict))));
+    lines.extend(last_change(night, task));
     let by_part = by_part(night, task);
     lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
@@ -439,6 +462,19 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     commands.extend(super::needs::apply_kept(task));
     commands.push(step(format!("reflexion task reopen {}", task.id), "open it again"));
     Item { mark: Mark::Bad, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+}
+
+/// Where the last attempt changed nothing: what stands against the last one that did.
+fn last_change(night: &Night, task: &NightTask) -> Option<Line> {
+    let judged = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
+    let mut judged = judged.filter(|attempt| attempt.fate == Fate::Judged);
+    judged.next().filter(|attempt| attempt.changed_nothing)?;
+    let last = judged.find(|attempt| !attempt.changed_nothing)?;
+    Some(ticked(&format!(
+        "attempt {}, which did change something, failed so: {}",
+        last.attempt,
+        foreign(&last.because, CAUSE)
+    )))
 }
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {

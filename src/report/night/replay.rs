@@ -5,9 +5,9 @@ use super::value::{
     TaskState,
 };
 use crate::domain::{
-    CostSource, Ending, JournalEntry, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog, RunPlan,
-    RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage, Usage,
-    Verdict,
+    CostSource, Ending, FailureType, JournalEntry, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog,
+    RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage,
+    Usage, Verdict,
 };
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -421,6 +421,7 @@ impl Replay {
             ending: None,
             verdict: None,
             because: String::new(),
+            changed_nothing: false,
             flaky: Vec::new(),
             risk: None,
             usage: Usage::default(),
@@ -463,6 +464,7 @@ impl Replay {
             person,
             risk,
             flaky,
+            failure,
             reflection,
             reflection_usage,
             judging_usage,
@@ -496,6 +498,7 @@ impl Replay {
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
+        judged.changed_nothing = *failure == Some(FailureType::EmptyChange);
         judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);
         judged.reflection.clone_from(reflection);
@@ -644,6 +647,10 @@ impl Replay {
         let refuted = matches!(told.verdict, Some(Verdict::Failed | Verdict::FalseDone));
         match course.ended {
             Some(Status::Closed) if merged => TaskState::Merged,
+            // A parent of others has no attempt of its own.
+            Some(Status::Closed) if told.branch.is_none() && told.merges.is_empty() && told.judged > 0 => {
+                TaskState::Unchanged
+            }
             Some(Status::Closed) => TaskState::Confirmed,
             Some(Status::Blocked) if refuted && told.person.is_empty() => TaskState::Failed,
             Some(Status::Blocked) => TaskState::Blocked,

@@ -1,7 +1,7 @@
 //! A running or dead run in words.
 
 use super::needs::go_on;
-use super::value::{Fate, Need, NeedKind, Night, NightState, NightTask, Span, SpanKind};
+use super::value::{Fate, NeedKind, Night, NightState, NightTask, Span, SpanKind};
 use super::words::{Times, duration, foreign, joined, plural};
 use crate::domain::Timestamp;
 
@@ -124,12 +124,13 @@ fn counted(night: &Night) -> Option<String> {
     if counts.tasks == 0 {
         return None;
     }
-    let done = counts.merged + counts.confirmed + counts.failed + counts.blocked;
+    let done = counts.merged + counts.confirmed + counts.unchanged + counts.failed + counts.blocked;
     let parts = [
         (counts.merged, "merged"),
         (counts.confirmed, "confirmed on a branch"),
+        (counts.unchanged, "done without a change"),
         (counts.failed, "failed"),
-        (counts.blocked, "set aside for you"),
+        (counts.blocked, "blocked"),
     ];
     let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", joined(&parts)) };
@@ -139,16 +140,24 @@ fn counted(night: &Night) -> Option<String> {
 
 /// Everything that needs a person, as many things as the report counts.
 fn yours(night: &Night) -> Option<String> {
-    let of = |need: &Need| {
+    let of = |kind: NeedKind, places: &[usize]| {
         let tasks: Vec<String> =
-            need.tasks.iter().take(NAMED).map(|place| format!("`{}`", night.tasks[*place].id)).collect();
-        let more = need.tasks.len().saturating_sub(NAMED);
+            places.iter().take(NAMED).map(|place| format!("`{}`", night.tasks[*place].id)).collect();
+        let more = places.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let about = if tasks.is_empty() { String::new() } else { format!(" ({}{more})", tasks.join(", ")) };
-        format!("{}{about}", short(need.kind))
+        format!("{}{about}", short(kind))
     };
-    let said: Vec<String> = night.needs.iter().take(NEEDS).map(of).collect();
-    let more = night.needs.len().saturating_sub(NEEDS);
+    // Those of one kind stand together, and are told once.
+    let mut kinds: Vec<(NeedKind, Vec<usize>)> = Vec::new();
+    for need in &night.needs {
+        match kinds.iter_mut().find(|(kind, _)| *kind == need.kind) {
+            Some((_, tasks)) => tasks.extend(&need.tasks),
+            None => kinds.push((need.kind, need.tasks.clone())),
+        }
+    }
+    let said: Vec<String> = kinds.iter().take(NEEDS).map(|(kind, tasks)| of(*kind, tasks)).collect();
+    let more = kinds.len().saturating_sub(NEEDS);
     let more = if more > 0 { format!("; {more} more") } else { String::new() };
     let things = match night.needs.len() {
         0 => return None,
@@ -168,7 +177,7 @@ fn short(kind: NeedKind) -> &'static str {
         NeedKind::Unverifiable => "not verified",
         NeedKind::Unmerged => "confirmed, and not merged",
         NeedKind::YoursToMerge => "confirmed, and yours to merge",
-        NeedKind::SetAside => "set aside",
+        NeedKind::Blocked => "blocked",
         NeedKind::Failed => "failed",
         NeedKind::Held => "waits for another one",
         NeedKind::Review => "done, and worth a look",

@@ -126,7 +126,7 @@ fn every_end_of_a_task_has_its_state() {
     check(&[waits, ended("a", failed(), "blocked", json!({}))], TaskState::Blocked, &[NeedKind::Person]);
     let nothing = [judged("a", 1, "unverifiable"), ended("a", json!("unverifiable"), "blocked", json!({}))];
     check(&nothing, TaskState::Blocked, &[NeedKind::Unverifiable]);
-    check(&[ended("a", json!(null), "blocked", json!({}))], TaskState::Blocked, &[NeedKind::SetAside]);
+    check(&[ended("a", json!(null), "blocked", json!({}))], TaskState::Blocked, &[NeedKind::Blocked]);
     check(&[ended("a", json!(null), "open", stopped("limit"))], TaskState::Open, &[]);
     check(&[ended("a", json!(null), "open", stopped("environment"))], TaskState::Open, &[NeedKind::Environment]);
     let refused = [dropped("a", 1, "auth"), ended("a", json!(null), "open", stopped("environment"))];
@@ -134,7 +134,12 @@ fn every_end_of_a_task_has_its_state() {
     check(&[], TaskState::Open, &[]);
     let mut risky = green();
     risky["risk"] = json!({"needs_review": true, "score": 1.0, "surface": "auth", "reason": "auth: x"});
-    check(&[risky, ended("a", confirmed(), "closed", json!({}))], TaskState::Confirmed, &[NeedKind::Review]);
+    check(
+        &[risky, ended("a", confirmed(), "closed", json!({"branch": "b"}))],
+        TaskState::Confirmed,
+        &[NeedKind::Review],
+    );
+    check(&[green(), ended("a", confirmed(), "closed", json!({}))], TaskState::Unchanged, &[]);
 }
 
 #[test]

@@ -112,9 +112,11 @@ pub struct Counts {
     pub merged: usize,
     /// Confirmed on a branch of its own (or a patch file).
     pub confirmed: usize,
+    /// Confirmed without a change: nothing was to be changed.
+    pub unchanged: usize,
     /// Refuted until the attempts were used up.
     pub failed: usize,
-    /// Set aside for a person.
+    /// Blocked: it needs a person.
     pub blocked: usize,
     /// Left open.
     pub open: usize,
@@ -132,9 +134,11 @@ pub enum TaskState {
     Merged,
     /// Confirmed on a branch of its own (or a patch file).
     Confirmed,
+    /// Confirmed without a change: nothing was to be changed.
+    Unchanged,
     /// Refuted until the attempts were used up.
     Failed,
-    /// Set aside for a person.
+    /// Blocked: it needs a person.
     Blocked,
     /// Left open.
     Open,
@@ -281,6 +285,9 @@ pub struct NightAttempt {
     pub verdict: Option<Verdict>,
     /// Why, in words.
     pub because: String,
+    /// It was refuted for having changed nothing.
+    #[serde(skip)]
+    pub changed_nothing: bool,
     /// Checks that failed, and of which that says nothing about the work.
     pub flaky: Vec<Flaky>,
     /// The risk of its change.
@@ -379,8 +386,9 @@ pub enum NeedKind {
     Unmerged,
     /// Confirmed work that only a person merges.
     YoursToMerge,
-    /// A task that is set aside.
-    SetAside,
+    /// A task that is blocked.
+    #[serde(rename = "set_aside")]
+    Blocked,
     /// Tasks whose attempts are used up: nobody tries them again by itself.
     Failed,
     /// Tasks that wait for one which waits for a person.

@@ -3,6 +3,7 @@
 use super::{CheckCommand, Ending, Flaky, Output, Reflection, SessionId, SubtaskId, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What is known of a failed attempt: the input of every generator (a command generator reads it as JSON on stdin).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -43,8 +44,14 @@ pub struct FailureContext {
     /// Checks that failed, and of which that says nothing about the work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flaky: Vec<Flaky>,
+    /// The tests, by id, that failed in the check before any attempt, and so do not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known_failures: Vec<String>,
     /// What the attempt changed.
     pub files_changed: Vec<String>,
+    /// Where it changed nothing, the files in which earlier attempts have left something.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_left: Vec<String>,
     /// Hash of what the attempt changed.
     pub diff_hash: String,
     /// The same beside the task's base, as a unified diff: of a long one its head and its tail, 16 KB in all. Empty where nothing was changed,
@@ -87,6 +94,8 @@ impl FailureContext {
             output: Output::default(),
             signature: Signature::default(),
             flaky: Vec::new(),
+            known_failures: Vec::new(),
+            files_left: Vec::new(),
             files_changed: Vec::new(),
             diff_hash: String::new(),
             diff: String::new(),
@@ -246,6 +255,52 @@ pub struct FailedTest {
     pub detail: Option<String>,
     /// Where inside the project, with its line.
     pub frame: Option<String>,
+    /// Where that is in a file of tests: what stands there.
+    pub source: Option<TestSource>,
+}
+
+/// The file of a test as it was run, and where in it the test failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestSource {
+    /// The file's text.
+    pub text: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+impl TestSource {
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.text.lines().map(str::trim)
+    }
+
+    /// Whether the test stops here at a line that it got past at `base`: what stands here stands above the failing line there, and the failing
+    /// line of there still stands below.
+    ///
+    /// ```
+    /// # use reflexion_core::domain::TestSource;
+    /// let at = |line| TestSource { text: "assert pop() == 'a'\nassert pop() == 'b'".into(), line };
+    /// assert!(at(1).is_earlier_than(&at(2)));
+    /// assert!(!at(2).is_earlier_than(&at(1)) && !at(1).is_earlier_than(&at(1)));
+    /// ```
+    #[must_use]
+    pub fn is_earlier_than(&self, base: &Self) -> bool {
+        let at = |source: &'_ Self| source.lines().nth(source.line.checked_sub(1)?).map(str::to_owned);
+        let (Some(here), Some(there)) = (at(self), at(base)) else { return false };
+        here != there
+            && base.lines().take(base.line - 1).any(|line| line == here)
+            && self.lines().skip(self.line).any(|line| line == there)
+    }
+}
+
+impl FailedTest {
+    fn is_earlier_than(&self, base: &Self) -> bool {
+        let sources = self.source.as_ref().zip(base.source.as_ref());
+        sources.is_some_and(|(now, base)| now.is_earlier_than(base))
+    }
+
+    fn is_as(&self, base: &Self) -> bool {
+        self.how == base.how && !self.is_earlier_than(base)
+    }
 }
 
 /// What differs between the tests of a failed run and those of a failed run at the base, by id.
@@ -257,6 +312,8 @@ pub struct TestsBeside {
     pub unseen: Vec<String>,
     /// Failed there too, but in another way.
     pub otherwise: Vec<String>,
+    /// Failed there too, at a line that they do not reach any more.
+    pub earlier: Vec<String>,
     /// Failed there, and neither fail nor pass here: they are not run any more.
     pub gone: Vec<String>,
     /// How many fewer were run than there.
@@ -301,6 +358,14 @@ impl TestsBeside {
             (!self.otherwise.is_empty()).then(|| {
                 format!("{} {} in another way than at the base", names_of(&self.otherwise), fails(&self.otherwise))
             }),
+            (!self.earlier.is_empty()).then(|| {
+                let (it, was) = if self.earlier.len() == 1 { ("it", "its") } else { ("they", "their") };
+                format!(
+                    "{} {} at an earlier line of {was} test than at the base, which {it} got past there",
+                    names_of(&self.earlier),
+                    fails(&self.earlier)
+                )
+            }),
             (!self.gone.is_empty()).then(|| {
                 format!("{}, which failed at the base, {} not run any more", names_of(&self.gone), runs(&self.gone))
             }),
@@ -315,10 +380,11 @@ impl TestsBeside {
         *self == Self::default()
     }
 
-    /// Whether nothing else is wrong than that tests fail which did not fail there.
+    /// Whether nothing else is wrong than that tests fail which did not fail there, or not so early.
     #[must_use]
     pub fn is_only_new(&self) -> bool {
-        !self.new.is_empty() && Self { new: Vec::new(), ..self.clone() }.is_no_more()
+        !(self.new.is_empty() && self.earlier.is_empty())
+            && Self { new: Vec::new(), earlier: Vec::new(), ..self.clone() }.is_no_more()
     }
 
     /// Whether nothing else is wrong than that tests which failed at the base fail in another way.
@@ -353,7 +419,7 @@ impl CountedTests {
     #[must_use]
     pub fn known(&self, base: &Self) -> Vec<&str> {
         let is_known = |(test, failed): &(&String, &FailedTest)| {
-            base.failing.get(*test).is_some_and(|before| before.how == failed.how)
+            base.failing.get(*test).is_some_and(|before| failed.is_as(before))
         };
         self.failing.iter().filter(is_known).map(|(test, _)| test.as_str()).collect()
     }
@@ -406,6 +472,7 @@ impl CountedTests {
                 None if base.has_not_run(test) => beside.unseen.push(test.clone()),
                 None => beside.new.push(test.clone()),
                 Some(before) if before.how != failed.how => beside.otherwise.push(test.clone()),
+                Some(before) if failed.is_earlier_than(before) => beside.earlier.push(test.clone()),
                 Some(_) => {}
             }
         }
@@ -501,9 +568,9 @@ impl Signature {
     /// no test is left.
     #[must_use]
     pub fn beyond(&self, base: &Self) -> Option<Self> {
-        let TestsBeside { new, otherwise, .. } = self.beside(base)?;
+        let TestsBeside { new, otherwise, earlier, .. } = self.beside(base)?;
         let mut counted = self.counted.clone()?;
-        counted.failing.retain(|test, _| new.contains(test) || otherwise.contains(test));
+        counted.failing.retain(|test, _| [&new, &otherwise, &earlier].iter().any(|of| of.contains(test)));
         let (_, first) = counted.failing.first_key_value()?;
         let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
         Some(Self {
@@ -541,7 +608,7 @@ mod tests {
     fn counted(failing: &[(&str, &str)], ran: usize) -> CountedTests {
         let failed = |(name, how): &(&str, &str)| {
             let how = how.replace('|', "\u{1f}");
-            let test = FailedTest { name: (*name).to_owned(), how, detail: None, frame: None };
+            let test = FailedTest { name: (*name).to_owned(), how, ..FailedTest::default() };
             ((*name).to_owned(), test)
         };
         let passed = Some(["a.py::test_b".to_owned()].into());

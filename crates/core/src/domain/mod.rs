@@ -69,7 +69,9 @@ pub use completion::{
 };
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use event::{About, Event, EventKind};
-pub use failure::{CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, Signature, TestsBeside};
+pub use failure::{
+    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, Signature, TestSource, TestsBeside,
+};
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};

@@ -11,7 +11,7 @@ pub struct RunReport {
     /// The project's name.
     pub project: String,
     /// The tasks that were asked for: those that were judged by the risk of their change, the heaviest first, then those
-    /// that were not; otherwise in the order in which they were finished or set aside.
+    /// that were not; otherwise in the order in which they were finished or blocked.
     pub tasks: Vec<TaskReport>,
     /// Sums over the tasks.
     pub totals: RunTotals,
@@ -156,7 +156,7 @@ pub struct RunTotals {
     pub false_done: u32,
     /// Nothing could be checked.
     pub unverifiable: u32,
-    /// Never judged: set aside or left open.
+    /// Never judged: blocked or left open.
     pub not_judged: u32,
     /// Attempts judged.
     pub attempts: u32,

@@ -132,7 +132,7 @@ pub struct ProofHunks {
     /// Without it nothing can be known: the rest does not build, a name is missing, or tests are not run any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entangled: Vec<String>,
-    /// The runs or the time for it were used up.
+    /// The runs or the time for it were used up, or the checks do not pass where such a thing may be run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_tried: Vec<String>,
 }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 /// Works through tasks: attempt, check, reflect, remember, retry.
 #[async_trait]
 pub trait Orchestrator: Send + Sync {
-    /// Works on the tasks asked for until each is confirmed, set aside or out of attempts.
+    /// Works on the tasks asked for until each is confirmed, blocked or out of attempts.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be started; what goes wrong with a single task is in its report.

@@ -40,7 +40,7 @@ pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
         }
         let found = from.regex()?.captures(&code)?;
         let whole = found.get(0)?;
-        // Of the line itself: what stands in quotes is blank in the code.
+        // Of the line itself: what stands in quotes is hidden in the code.
         let group = |at: usize| found.get(at).map_or("", |group| &line[group.range()]);
         let new = match to {
             Some(to) => (1..=3).fold(to.clone(), |to, at| to.replace(&format!("${at}"), group(at))),
@@ -168,7 +168,10 @@ fn one_more(text: &str) -> Option<String> {
     Some(format!("{}{more}{}", &text[..digits], &text[end..]))
 }
 
-/// A line of which texts in quotes and comments are blank, at the same places.
+/// Stands for each byte of a text in quotes: no pattern means it.
+const IN_TEXT: char = '\u{1}';
+
+/// A line of which comments are blank, and of which texts in quotes say nothing, at the same places.
 pub(super) fn code(path: &str, line: &str) -> String {
     blanked(path, line, Blank::RemarksAndTexts)
 }
@@ -187,7 +190,6 @@ fn blanked(path: &str, line: &str, what: Blank) -> String {
     let (has_hash, has_slashes) = (begins("#"), begins("//"));
     let (mut open, mut escaped, mut before) = (None, false, ' ');
     let mut comment = false;
-    let blank = |c: char| " ".repeat(c.len_utf8());
     let keep = |c: char| {
         let hidden = comment || open.is_some() && what == Blank::RemarksAndTexts;
         if escaped {
@@ -202,7 +204,12 @@ fn blanked(path: &str, line: &str, what: Blank) -> String {
             comment = true;
         }
         before = c;
-        if hidden || comment { blank(c) } else { c.to_string() }
+        match (comment, hidden) {
+            (true, _) => " ".repeat(c.len_utf8()),
+            // No blank: a text at the end of an expression belongs to that.
+            (_, true) => IN_TEXT.to_string().repeat(c.len_utf8()),
+            _ => c.to_string(),
+        }
     };
     line.chars().map(keep).collect()
 }
@@ -232,11 +239,16 @@ mod tests {
         check("a.py", "    return a // 3", Some("    return a // 4"));
         check("a.py", "    return max(0, x)", Some("    return max(1, x)"));
         // The result of another kind would be noticed by whatever looks at its type.
-        for (file, line, ends) in
-            [("a.py", "    return list(x)", "((list(x)))"), ("a.ts", "  return keys(o);", "((keys(o)));")]
-        {
-            let mutant = mutant(file, line).unwrap();
-            assert!(mutant.line.ends_with(ends) && mutant.called.is_some(), "{mutant:?}");
+        for (file, line, ends) in [
+            ("a.py", "    return list(x)", "((list(x)))"),
+            ("a.ts", "  return keys(o);", "((keys(o)));"),
+            ("a.py", "    return f\"{x}!\"  # loud", "((f\"{x}!\"))  # loud"),
+            ("a.py", "    return 'no ' + x + 'y'", "(('no ' + x + 'y'))"),
+            ("a.js", "  return `Hi ${name}; bye}`;", "((`Hi ${name}; bye}`));"),
+            ("a.js", "  return \"Hello\";", "((\"Hello\"));"),
+        ] {
+            let mutant = mutants(file, line).into_iter().find(|mutant| mutant.called.is_some()).unwrap();
+            assert!(mutant.line.ends_with(ends), "{mutant:?}");
         }
         check("a.go", "\treturn keys(o)", None);
         // A call whose result nobody takes may be missing.

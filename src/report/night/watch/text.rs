@@ -26,7 +26,14 @@ pub fn text(scene: &Scene, times: &Times) -> String {
     let works = |at: &super::AtWork| format!("{} {} {}: {}", at.worker + 1, at.task, at.title, at_work(at, times));
     part(&mut lines, "At work", workers.iter().map(works));
     let shown = |state: TaskState| night.tasks.iter().filter(move |task| task.state == state);
-    let others = [TaskState::Merged, TaskState::Confirmed, TaskState::Failed, TaskState::Blocked, TaskState::Closed];
+    let others = [
+        TaskState::Merged,
+        TaskState::Confirmed,
+        TaskState::Unchanged,
+        TaskState::Failed,
+        TaskState::Blocked,
+        TaskState::Closed,
+    ];
     let tasks = others.into_iter().flat_map(shown).chain(shown(TaskState::Open).take(OPEN));
     part(
         &mut lines,

@@ -56,6 +56,7 @@ pub fn tallies(night: &Night) -> impl Iterator<Item = (TaskState, usize)> {
     let all = [
         (TaskState::Merged, counts.merged),
         (TaskState::Confirmed, counts.confirmed),
+        (TaskState::Unchanged, counts.unchanged),
         (TaskState::Failed, counts.failed),
         (TaskState::Blocked, counts.blocked),
         (TaskState::Working, counts.working),
@@ -71,8 +72,9 @@ pub fn mark(state: TaskState) -> (&'static str, &'static str) {
     match state {
         TaskState::Merged => ("✓", "merged"),
         TaskState::Confirmed => ("✓", "confirmed"),
+        TaskState::Unchanged => ("✓", "done, nothing changed"),
         TaskState::Failed => ("✗", "failed"),
-        TaskState::Blocked => ("!", "set aside"),
+        TaskState::Blocked => ("!", "blocked"),
         TaskState::Working => ("▸", "at work"),
         TaskState::Open => ("·", "open"),
         TaskState::Closed => ("-", "closed"),
@@ -109,7 +111,7 @@ pub fn need(night: &Night, need: &Need) -> String {
         NeedKind::Unverifiable => "not verified: ",
         NeedKind::Unmerged => "not merged: ",
         NeedKind::YoursToMerge => "confirmed, and yours to merge: ",
-        NeedKind::SetAside => "set aside: ",
+        NeedKind::Blocked => "blocked: ",
         NeedKind::Failed => "failed: ",
         NeedKind::Held => "waits for ",
         NeedKind::Review => "worth a look: ",

@@ -64,19 +64,20 @@ impl Surface {
     /// What a file is, by its path; `/` and `\` separate segments, and nothing is looked up. A path that ends with one of them
     /// is a repository of its own, such as a submodule that moved: other people's code, and so at least [`Surface::Build`].
     ///
-    /// Prose is prose whatever its name (`docs/login.md`); of anything else the heaviest match counts, so that a test of
+    /// Prose is prose whatever its name (`docs/login.md`), but for what tests compare with (`tests/golden/page.md`); of anything else the heaviest match counts, so that a test of
     /// a login is about logins.
     ///
     /// ```
     /// # use reflexion_core::domain::Surface;
     /// assert_eq!(Surface::of_path("src/auth/mod.rs"), Surface::Auth);
     /// assert_eq!(Surface::of_path("src/lexer/tokenizer.rs"), Surface::None);
+    /// assert_eq!(Surface::of_path("tests/golden/page.txt"), Surface::Test);
     /// ```
     #[must_use]
     pub fn of_path(path: &str) -> Self {
         let name = Name::of(path);
         let least = if path.ends_with(['/', '\\']) { Self::Build } else { Self::None };
-        if files::is_prose(&name) {
+        if files::is_prose(&name) && !belongs_to_tests(path) {
             return least.max(Self::Docs);
         }
         let least = if is_test_by_name(path) { least.max(Self::Test) } else { least };

@@ -51,7 +51,8 @@ pub use reflexion_memory::storage;
 pub mod hooks;
 pub mod llm;
 pub mod notify;
-pub mod host;
+#[doc(inline)]
+pub use reflexion_host::host;
 
 // Loops: they see ports only.
 pub mod orchestrator;

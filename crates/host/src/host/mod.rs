@@ -4,9 +4,9 @@
 //! generator through [`HostRunner`], which leaves nothing running. [`SystemClock`] is the only source of time and ids.
 //!
 //! ```no_run
-//! use reflexion::host::{HostRunner, HostWorkspaces, HostWorkspacesParams, SystemClock};
+//! use reflexion_host::host::{HostRunner, HostWorkspaces, HostWorkspacesParams, SystemClock};
 //! use std::sync::Arc;
-//! # fn wire(settings: &dyn reflexion::services::Settings) {
+//! # fn wire(settings: &dyn reflexion_core::services::Settings) {
 //! let workspaces = HostWorkspaces::new(HostWorkspacesParams {
 //!     runner: Arc::new(HostRunner::new()),
 //!     clock: Arc::new(SystemClock::new()),

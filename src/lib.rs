@@ -63,7 +63,13 @@ pub mod analysis;
 // Edges.
 pub mod report;
 #[cfg(feature = "testing")]
-pub mod testing;
+#[doc(inline)]
+pub use reflexion_testing::testing;
 pub mod runtime;
 #[cfg(feature = "cli")]
 pub mod cli;
+
+// The code of the guide is compiled with the documentation tests.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../docs/testing.md")]
+mod guide {}

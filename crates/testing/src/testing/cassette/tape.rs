@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn the_example_in_the_guide_is_a_cassette() {
-        let guide = include_str!("../../../docs/testing.md");
+        let guide = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/testing.md"));
         let example = guide.split("```jsonl\n").nth(1).unwrap().split("```").next().unwrap();
         let entries = entries(Path::new("docs/testing.md"), example.as_bytes()).unwrap();
         let lines: Vec<_> = entries.iter().map(|entry| wire::line(&entry.record)).collect();

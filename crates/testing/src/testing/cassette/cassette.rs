@@ -18,22 +18,22 @@ use std::sync::Arc;
 /// somebody forgot. Record when the file is not there *and* the caller says so:
 ///
 /// ```no_run
-/// # use reflexion::layer::{BoxError, Svc};
-/// # use reflexion::runtime;
-/// # use reflexion::services::{Orchestrator, RunRequest, Subagents};
-/// # use reflexion::testing::{Cassette, CassetteError};
+/// # use reflexion_core::domain::RunId;
+/// # use reflexion_core::services::{Orchestrator, RunRequest, Subagents};
+/// # use reflexion_layer::layer::{BoxError, Layers, Svc};
+/// # use reflexion_testing::testing::{Cassette, CassetteError};
 /// # use std::path::Path;
 /// fn cassette(file: &str, may_record: bool) -> Result<Cassette, CassetteError> {
 ///     if may_record && !Path::new(file).exists() { Cassette::record(file) } else { Cassette::replay(file) }
 /// }
 ///
-/// # async fn example() -> Result<(), BoxError> {
+/// // `live` is `runtime::live().with(settings)`, `run` is `runtime::new_run_id()`.
+/// # async fn example(live: Layers, run: RunId) -> Result<(), BoxError> {
 /// let cassette = cassette("tests/cassettes/fix-dates.jsonl", cfg!(feature = "record"))?;
 /// let tape = cassette.clone();
-/// let settings = runtime::project("tests/projects/dates")?;
-/// let layers = runtime::live().with(settings).wrap::<dyn Subagents>(move |agents| tape.agents(agents));
+/// let layers = live.wrap::<dyn Subagents>(move |agents| tape.agents(agents));
 /// let app = layers.build::<Svc<dyn Orchestrator>>().await?;
-/// let report = app.run(RunRequest::everything(runtime::new_run_id())).await?;
+/// let report = app.run(RunRequest::everything(run)).await?;
 /// app.shutdown().await?;
 /// assert_eq!(report.totals.confirmed, 1);
 /// cassette.finish()?;
@@ -99,7 +99,7 @@ impl Cassette {
     /// which they are added. It must leave alone what it has replaced, as recorded texts are normalised again.
     ///
     /// ```no_run
-    /// # use reflexion::testing::{Cassette, CassetteError};
+    /// # use reflexion_testing::testing::{Cassette, CassetteError};
     /// let cassette = Cassette::replay("night.jsonl")?.normalise(|text| text.replace("build 1234", "build <number>"));
     /// # Ok::<(), CassetteError>(())
     /// ```

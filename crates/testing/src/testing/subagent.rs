@@ -14,8 +14,8 @@ type Act = Box<dyn FnOnce(&AgentRequest) -> Result<AgentReport, SubagentError> +
 /// every name is this one.
 ///
 /// ```
-/// # use reflexion::domain::Ending;
-/// # use reflexion::testing::ScriptedSubagent;
+/// # use reflexion_core::domain::Ending;
+/// # use reflexion_testing::testing::ScriptedSubagent;
 /// let agent = ScriptedSubagent::new()
 ///     .ends(Ending::Finished, "I wrote it.")
 ///     .ends(Ending::Timeout, "");

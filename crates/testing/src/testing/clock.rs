@@ -10,8 +10,8 @@ use std::time::Duration;
 /// Time begins at 2026-01-01T00:00:00Z; a sleep is over at once and moves it on. Ids count from 1.
 ///
 /// ```
-/// # use reflexion::services::Clock;
-/// # use reflexion::testing::TestClock;
+/// # use reflexion_core::services::Clock;
+/// # use reflexion_testing::testing::TestClock;
 /// let clock = TestClock::new();
 /// assert_eq!(clock.new_id(), "000001");
 /// assert_eq!(clock.now().to_string(), "2026-01-01T00:00:00Z");
@@ -60,8 +60,8 @@ impl Clock for TestClock {
 /// everything that sleeps wakes in the right order.
 ///
 /// ```
-/// # use reflexion::services::Clock;
-/// # use reflexion::testing::VirtualClock;
+/// # use reflexion_core::services::Clock;
+/// # use reflexion_testing::testing::VirtualClock;
 /// # use std::time::Duration;
 /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
 /// # runtime.block_on(async {

@@ -5,11 +5,6 @@
 //!
 //! [`Cassette`] records what real agents and models do, once, and plays it again in tests.
 
-// The code of the guide is compiled with the documentation tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../docs/testing.md")]
-mod guide {}
-
 mod cassette;
 mod clock;
 mod events;

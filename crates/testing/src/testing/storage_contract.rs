@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// On the first broken promise, naming it.
 ///
 /// ```
-/// # use reflexion::{storage::InMemoryStorage, testing::storage_contract};
+/// # use reflexion_memory::storage::InMemoryStorage;
+/// # use reflexion_testing::testing::storage_contract;
 /// # use std::sync::Arc;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {

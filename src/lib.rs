@@ -44,7 +44,8 @@ pub mod http;
 
 // Steps, in the order of the flow; they meet in `services` and never import each other.
 pub mod subagents;
-pub mod verification;
+#[doc(inline)]
+pub use reflexion_judge::verification;
 pub mod reflection;
 #[doc(inline)]
 pub use reflexion_memory::storage;

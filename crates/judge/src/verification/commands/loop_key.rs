@@ -30,7 +30,7 @@ static CHANGING: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
 /// numbers and ports masked. Everything else counts, case too.
 ///
 /// ```
-/// # use reflexion::verification::commands::loop_key;
+/// # use reflexion_judge::verification::commands::loop_key;
 /// assert_eq!(loop_key("echo  test_1771177929615"), loop_key("echo test_1771177931936"));
 /// assert_ne!(loop_key("npm test -- a"), loop_key("npm test -- b"));
 /// ```

@@ -25,7 +25,7 @@ pub struct Split {
 /// Who must do an item of a list of open work.
 ///
 /// ```
-/// # use reflexion::verification::judging::{Who, who_acts};
+/// # use reflexion_judge::verification::judging::{Who, who_acts};
 /// assert_eq!(who_acts("Provide the API keys"), Who::Person);
 /// assert_eq!(who_acts("Add API key validation"), Who::Agent);
 /// assert_eq!(who_acts("Run the tests, then approve the deployment"), Who::Agent);

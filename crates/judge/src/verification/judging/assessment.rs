@@ -168,10 +168,10 @@ pub async fn assess(
 /// [`JudgeError::Unreadable`]: no object with a `status` that is one, or a field of the wrong type.
 ///
 /// ```
-/// # use reflexion::verification::judging::{AssessedStatus, read_assessment};
+/// # use reflexion_judge::verification::judging::{AssessedStatus, read_assessment};
 /// let read = read_assessment(r#"So: {"status": "complete", "remaining_work": "none"} {"note": 1}"#)?;
 /// assert_eq!((read.status, read.remaining_work.len()), (AssessedStatus::Complete, 0));
-/// # Ok::<(), reflexion::services::JudgeError>(())
+/// # Ok::<(), reflexion_core::services::JudgeError>(())
 /// ```
 pub fn read_assessment(text: &str) -> Result<SelfAssessment, JudgeError> {
     let mut error = None;

@@ -18,14 +18,14 @@ const DEPTH: usize = 8;
 /// [`JudgeError::Unreadable`]: no verdict, one with a wrong type, or one that names another session.
 ///
 /// ```
-/// # use reflexion::domain::SessionId;
-/// # use reflexion::verification::judging::read_verdict;
+/// # use reflexion_core::domain::SessionId;
+/// # use reflexion_judge::verification::judging::read_verdict;
 /// let session = SessionId::new("s1".to_owned());
 /// let opinion = read_verdict(r#"Here: {"complete": "false", "missing": "tests"}"#, &session)?;
 /// assert_eq!((opinion.complete, opinion.missing), (false, vec!["tests".to_owned()]));
 /// assert!(read_verdict(r#"{"complete": 1}"#, &session).is_err());
 /// assert!(read_verdict(r#"{"complete": true, "sessionId": "s2"}"#, &session).is_err());
-/// # Ok::<(), reflexion::services::JudgeError>(())
+/// # Ok::<(), reflexion_core::services::JudgeError>(())
 /// ```
 pub fn read_verdict(text: &str, session: &SessionId) -> Result<Opinion, JudgeError> {
     verdict(text, session, &[])

@@ -11,7 +11,8 @@ use crate::domain::TaskType;
 /// forbids changing code is never [`TaskType::Coding`].
 ///
 /// ```
-/// # use reflexion::{domain::TaskType, verification::context::task_type};
+/// # use reflexion_core::domain::TaskType;
+/// # use reflexion_judge::verification::context::task_type;
 /// assert_eq!(task_type("Fix the Dockerfile so that the build stops failing"), TaskType::Coding);
 /// assert_eq!(task_type("Find out why the worker stops. Do not change any code."), TaskType::Research);
 /// ```

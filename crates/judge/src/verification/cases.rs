@@ -16,7 +16,7 @@ use std::time::Duration;
 fn cases(file: &str) -> Vec<Value> {
     let package =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    let path = package.join("../shared/data/cases").join(file);
+    let path = package.join("../../../shared/data/cases").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         eprintln!("SKIPPED: the ancestor's cases are not here ({})", path.display());
         return Vec::new();

@@ -38,7 +38,7 @@ fn run(file: &str, component: Option<&str>, exceptions: &[&str], check: impl Fn(
     // Tests are run by cargo, which says where the package is; its neighbour has the data where there is any.
     let package =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
-    let path = package.join("../shared/data/cases").join(file);
+    let path = package.join("../../../shared/data/cases").join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
         eprintln!("SKIPPED: the ancestor's cases are not here ({})", path.display());
         return;

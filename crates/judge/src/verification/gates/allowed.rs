@@ -40,8 +40,8 @@ impl Offence {
 /// What the words of a task read as if it permitted it. They permit nothing: this is for asking its owner.
 ///
 /// ```
-/// # use reflexion::domain::Allow;
-/// # use reflexion::verification::gates::seems_to_allow;
+/// # use reflexion_core::domain::Allow;
+/// # use reflexion_judge::verification::gates::seems_to_allow;
 /// assert_eq!(seems_to_allow("Remove the tests of the old parser"), [Allow::RemoveTests]);
 /// assert_eq!(seems_to_allow("The delete button of the cart does nothing"), []);
 /// ```

@@ -73,7 +73,7 @@ impl CommandKind {
 /// The simple commands of a command line, in order. A line that no shell could read gives what could be read of it.
 ///
 /// ```
-/// # use reflexion::verification::commands::{runs, CommandKind};
+/// # use reflexion_judge::verification::commands::{runs, CommandKind};
 /// let found = runs("cd web && CI=1 npx jest 2>&1 | tail -20");
 /// assert_eq!(found[1].kind, CommandKind::Test);
 /// assert!(!found[1].decides_exit, "`tail` does");

@@ -36,16 +36,19 @@ pub mod config;
 pub use reflexion_core::services;
 #[doc(inline)]
 pub use reflexion_files::files;
+#[cfg(any(feature = "llm", feature = "notify"))]
+#[doc(inline)]
+pub use reflexion_http::http;
 #[doc(inline)]
 pub use reflexion_layer::layer;
 pub use reflexion_layer::{layers, service};
-#[cfg(any(feature = "llm", feature = "notify"))]
-pub mod http;
 
 // Steps, in the order of the flow; they meet in `services` and never import each other.
 pub mod subagents;
 #[doc(inline)]
 pub use reflexion_judge::verification;
+#[doc(inline)]
+pub use reflexion_repair::repair;
 pub mod reflection;
 #[doc(inline)]
 pub use reflexion_memory::storage;

@@ -21,8 +21,8 @@ use tokio_util::sync::CancellationToken;
 /// that checks name are never edited. It remembers the newest 178 tried edits of a subtask.
 ///
 /// ```
-/// use reflexion::services::{RetryFrom, Subagent};
-/// assert_eq!(reflexion::subagents::Repair.retry_from(), RetryFrom::Base);
+/// use reflexion_core::services::{RetryFrom, Subagent};
+/// assert_eq!(reflexion_repair::repair::Repair.retry_from(), RetryFrom::Base);
 /// ```
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Repair;

@@ -12,7 +12,12 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Words that say what cannot be had; of the address nothing is quoted, because it may be a secret.
-pub(crate) fn client(address: &str) -> Result<reqwest::Client, String> {
+///
+/// ```
+/// assert!(reflexion_http::http::client("http://127.0.0.1:11434/v1").is_ok());
+/// assert!(reflexion_http::http::client("no address").is_err());
+/// ```
+pub fn client(address: &str) -> Result<reqwest::Client, String> {
     let url = reqwest::Url::parse(address).map_err(|error| format!("the address cannot be read: {error}"))?;
     let mut builder =
         reqwest::Client::builder().tls_backend_preconfigured(tls(url.scheme())?).redirect(redirect::Policy::none());

@@ -44,7 +44,8 @@ pub use reflexion_layer::layer;
 pub use reflexion_layer::{layers, service};
 
 // Steps, in the order of the flow; they meet in `services` and never import each other.
-pub mod subagents;
+#[doc(inline)]
+pub use reflexion_agents::subagents;
 #[doc(inline)]
 pub use reflexion_judge::verification;
 #[doc(inline)]
@@ -53,7 +54,8 @@ pub mod reflection;
 #[doc(inline)]
 pub use reflexion_memory::storage;
 pub mod hooks;
-pub mod llm;
+#[doc(inline)]
+pub use reflexion_agents::llm;
 pub mod notify;
 #[doc(inline)]
 pub use reflexion_host::host;

@@ -10,7 +10,8 @@ use std::time::Duration;
 /// The rules that the program was built with.
 pub(super) static RULES: LazyLock<Rules> = LazyLock::new(|| {
     // A test reads the file, so that it cannot be wrong in a built program.
-    serde_json::from_str(include_str!("../../../config/agents/acp.json")).expect("config/agents/acp.json is valid")
+    serde_json::from_str(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/agents/acp.json")))
+        .expect("config/agents/acp.json is valid")
 });
 
 /// Everything that is known of particular agents. Texts and names are looked for in error records only.

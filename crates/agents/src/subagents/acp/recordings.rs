@@ -77,7 +77,7 @@ fn table() -> Vec<Expected> {
 
 /// The recordings are shared between projects and stand beside this one, where they are.
 fn recordings() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/agent-streams/acp")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/agent-streams/acp")
 }
 
 async fn play(file: &str) -> Played {

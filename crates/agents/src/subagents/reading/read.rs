@@ -124,11 +124,11 @@ pub(super) trait LineReader {
 /// [`ReadError`] if nothing of it can be read. Single lines that cannot are counted in [`Reading::unread`].
 ///
 /// ```
-/// # use reflexion::subagents::reading::read;
+/// # use reflexion_agents::subagents::reading::read;
 /// let document = r#"{"task": "Fix it", "tools": [{"tool": "bash", "command": "make test", "exitCode": 2}]}"#;
 /// let reading = read(document.as_bytes(), None)?;
 /// assert_eq!(reading.trace.actions[0].command.as_deref(), Some("make test"));
-/// # Ok::<(), reflexion::subagents::reading::ReadError>(())
+/// # Ok::<(), reflexion_agents::subagents::reading::ReadError>(())
 /// ```
 pub fn read(mut input: impl Read, format: Option<Format>) -> Result<Reading, ReadError> {
     let mut beginning = Vec::new();

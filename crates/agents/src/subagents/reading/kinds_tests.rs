@@ -321,7 +321,7 @@ fn a_denied_call_of_claude_did_not_happen() {
 
 #[test]
 fn recordings_of_every_other_kind_are_read() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/agent-streams");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/agent-streams");
     if !dir.is_dir() {
         return eprintln!("SKIPPED: the recorded streams are not at {}", dir.display());
     }

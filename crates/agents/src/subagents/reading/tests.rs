@@ -428,7 +428,8 @@ fn memory_is_bounded() {
 #[test]
 fn every_agents_stream_is_known_by_its_first_records() {
     for agent in crate::subagents::cli::AGENTS {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/streams/{agent}/finished.jsonl"));
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/fixtures/streams/{agent}/finished.jsonl"));
         let reading = read(std::fs::File::open(path).unwrap(), None).unwrap();
         assert_eq!(reading.format.to_string(), agent);
         assert_eq!(reading.ending, Some(Ending::Finished), "{agent}");
@@ -442,7 +443,7 @@ fn every_agents_stream_is_known_by_its_first_records() {
 
 #[test]
 fn recorded_runs_of_real_agents_are_read() {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/agent-streams");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/agent-streams");
     if !dir.is_dir() {
         return eprintln!("SKIPPED: the recorded streams are not at {}", dir.display());
     }
@@ -480,7 +481,7 @@ fn recorded_runs_of_real_agents_are_read() {
 
 /// The seeds of the fuzzer, one of each format: the first byte is for it alone.
 fn seeds() -> Vec<(String, Vec<u8>)> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
     let files = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     files
         .map(|file| {

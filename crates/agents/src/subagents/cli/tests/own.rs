@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 fn stream(name: &str) -> String {
-    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/streams/{name}.jsonl"));
+    let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/fixtures/streams/{name}.jsonl"));
     fs::read_to_string(file).expect("a stream of our own")
 }
 

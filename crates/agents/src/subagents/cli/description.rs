@@ -225,9 +225,9 @@ pub const AGENTS: [&str; 6] = ["claude", "codex", "opencode", "gemini", "qwen", 
 /// The description of this name.
 ///
 /// ```
-/// let claude = reflexion::subagents::describe("claude").expect("it is described");
+/// let claude = reflexion_agents::subagents::describe("claude").expect("it is described");
 /// assert_eq!(claude.program, "claude");
-/// assert!(reflexion::subagents::describe("nobody").is_none());
+/// assert!(reflexion_agents::subagents::describe("nobody").is_none());
 /// ```
 #[must_use]
 pub fn describe(name: &str) -> Option<&'static Description> {

@@ -187,7 +187,7 @@ impl Scenario {
 
 /// The folder of recordings, if it is there.
 fn recordings() -> Option<PathBuf> {
-    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data/agent-streams");
+    let dir = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/agent-streams");
     if dir.is_dir() {
         return Some(dir);
     }

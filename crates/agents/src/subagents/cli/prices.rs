@@ -38,8 +38,8 @@ static PRICES: LazyLock<Prices> = LazyLock::new(|| {
 /// (`claude-sonnet-4-5-20250929`). An unknown model has no cost.
 ///
 /// ```
-/// # use reflexion::domain::{CostSource, Usage};
-/// # use reflexion::subagents::with_estimate;
+/// # use reflexion_core::domain::{CostSource, Usage};
+/// # use reflexion_agents::subagents::with_estimate;
 /// let usage = Usage { input: Some(1_000_000), output: Some(0), ..Usage::default() };
 /// assert_eq!(with_estimate(usage, "gpt-5").cost_source, Some(CostSource::Estimated));
 /// assert_eq!(with_estimate(usage, "my-own-model").cost_usd, None);

@@ -36,22 +36,29 @@ pub mod config;
 pub use reflexion_core::services;
 #[doc(inline)]
 pub use reflexion_files::files;
+#[cfg(any(feature = "llm", feature = "notify"))]
+#[doc(inline)]
+pub use reflexion_http::http;
 #[doc(inline)]
 pub use reflexion_layer::layer;
 pub use reflexion_layer::{layers, service};
-#[cfg(any(feature = "llm", feature = "notify"))]
-pub mod http;
 
 // Steps, in the order of the flow; they meet in `services` and never import each other.
-pub mod subagents;
-pub mod verification;
+#[doc(inline)]
+pub use reflexion_agents::subagents;
+#[doc(inline)]
+pub use reflexion_judge::verification;
+#[doc(inline)]
+pub use reflexion_repair::repair;
 pub mod reflection;
 #[doc(inline)]
 pub use reflexion_memory::storage;
 pub mod hooks;
-pub mod llm;
+#[doc(inline)]
+pub use reflexion_agents::llm;
 pub mod notify;
-pub mod host;
+#[doc(inline)]
+pub use reflexion_host::host;
 
 // Loops: they see ports only.
 pub mod orchestrator;
@@ -62,7 +69,13 @@ pub mod analysis;
 // Edges.
 pub mod report;
 #[cfg(feature = "testing")]
-pub mod testing;
+#[doc(inline)]
+pub use reflexion_testing::testing;
 pub mod runtime;
 #[cfg(feature = "cli")]
 pub mod cli;
+
+// The code of the guide is compiled with the documentation tests.
+#[cfg(all(doctest, feature = "testing"))]
+#[doc = include_str!("../docs/testing.md")]
+mod guide {}

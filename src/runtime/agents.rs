@@ -4,13 +4,14 @@ use super::policies::guarded_agent;
 use super::redacted::RedactedAgent;
 use crate::domain::policy;
 use crate::domain::policy::AgentKind;
+use crate::repair::Repair;
 use crate::services::{
     Clock, Command, CommandError, CommandOutput, CommandRunner, Models, Sandboxed, Settings, Subagent, SubagentError,
     Subagents, Watch,
 };
 use crate::subagents::{
     AcpAgent, AcpAgentParams, CliAgent, CliAgentParams, CommandAgent, CommandAgentParams, CompletionAgent,
-    CompletionAgentParams, Repair,
+    CompletionAgentParams,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;

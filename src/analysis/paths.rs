@@ -1,5 +1,7 @@
 //! What kind of file a path is, as far as its name says.
 
+use crate::toolchain;
+
 /// A kind of file that tells which gate looks at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
@@ -13,39 +15,22 @@ pub(super) enum FileKind {
     Code,
 }
 
-const TEST_PLACES: [&str; 9] =
-    ["test", "tests", "testing", "spec", "specs", "__tests__", "testdata", "fixtures", "e2e"];
 const BUILD_PLACES: [&str; 5] = [".github", ".gitlab", ".circleci", ".ci", ".buildkite"];
-const BUILD_FILES: [&str; 31] = [
+const BUILD_FILES: [&str; 16] = [
     ".gitlab-ci.yml",
     ".travis.yml",
     "appveyor.yml",
     "azure-pipelines.yml",
-    "build.gradle",
     "build.rs",
-    "build.sbt",
     "build.xml",
-    "cargo.lock",
-    "cargo.toml",
     "cmakelists.txt",
-    "composer.json",
     "containerfile",
     "dockerfile",
-    "gemfile",
-    "go.mod",
-    "go.sum",
     "jenkinsfile",
     "justfile",
     "makefile",
     "meson.build",
     "noxfile.py",
-    "package.json",
-    "package-lock.json",
-    "pnpm-lock.yaml",
-    "pom.xml",
-    "pyproject.toml",
-    "setup.cfg",
-    "setup.py",
     "tox.ini",
     "tsconfig.json",
 ];
@@ -56,9 +41,10 @@ pub(super) fn kind(path: &str) -> FileKind {
     let lower = path.to_lowercase();
     let (places, name) = lower.rsplit_once('/').map_or(("", lower.as_str()), |(places, name)| (places, name));
     let in_one_of = |list: &[&str]| places.split('/').any(|place| list.contains(&place));
-    if in_one_of(&TEST_PLACES) || names_a_test(path.rsplit('/').next().unwrap_or(path)) {
+    if toolchain::is_test(path) || toolchain::is_test_data(path) {
         FileKind::Test
     } else if BUILD_FILES.contains(&name)
+        || toolchain::says_what_is_installed(path)
         || in_one_of(&BUILD_PLACES)
         || name.starts_with("dockerfile.")
         || ends(name, &["lock", "gradle", "cmake", "mk"])
@@ -79,28 +65,11 @@ pub(super) fn is_bookkeeping(path: &str) -> bool {
         let rest = name.strip_prefix(log);
         rest.is_some_and(|rest| rest.is_empty() || DOCS_ENDINGS.contains(&rest.trim_start_matches('.')))
     });
-    is_log || ends(name, &["lock"]) || ["package-lock.json", "pnpm-lock.yaml", "go.sum"].contains(&name)
+    is_log || ends(name, &["lock"]) || toolchain::is_lockfile(path)
 }
 
 fn ends(name: &str, endings: &[&str]) -> bool {
     name.rsplit_once('.').is_some_and(|(_, ending)| endings.contains(&ending))
-}
-
-/// `test_x.py`, `x_test.go`, `x.spec.ts`, `XTest.java`; not `latest.rs`.
-fn names_a_test(name: &str) -> bool {
-    let stem = name.split('.').next().unwrap_or(name);
-    let camel = ["Test", "Tests", "Spec", "IT"].iter().any(|end| {
-        stem.strip_suffix(end)
-            .is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()))
-    });
-    let word = |word: &str| matches!(word, "test" | "tests" | "spec" | "conftest");
-    let lower = name.to_lowercase();
-    let mut parts: Vec<&str> = lower.split(['.', '_', '-']).collect();
-    // The ending is none of the words: a file `x.spec` is a package's description.
-    if lower.contains('.') {
-        parts.pop();
-    }
-    camel || parts.into_iter().any(word)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod cargo;
 mod detect;
 mod files;
 mod found;
-mod go;
+mod known;
 mod make;
 mod node;
 mod package;

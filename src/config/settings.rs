@@ -60,6 +60,7 @@ impl Effective {
             risk: policy::Risk { threshold: file.risk.threshold },
             notify: self.notify()?,
             redaction_rules: file.redaction.rules.as_ref().map(|path| self.dir.join(path)),
+            toolchains: file.toolchains.iter().map(|path| self.dir.join(path)).collect(),
             named: self.named(),
             agents,
             workspace: policy::Workspace {

@@ -37,14 +37,15 @@ impl Effective {
         self.items_by_key().into_iter().map(|(_, item)| item).collect()
     }
 
-    /// Every program beside checks that the settings name, whoever set it, and the file of rules for secrets.
+    /// Every program beside checks that the settings name, whoever set it, and the files of rules for secrets and about tool chains.
     #[must_use]
     pub(super) fn named(&self) -> Vec<CheckCommand> {
         let mut found = Vec::new();
         if let Ok(Value::Object(file)) = serde_json::to_value(&self.file) {
             file.iter().filter(|(key, _)| *key != "checks").for_each(|(key, value)| commands(key, value, &mut found));
         }
-        found.extend(self.file.redaction.rules.iter().map(|rules| CheckCommand::Argv(vec![rules.clone()])));
+        let files = self.file.redaction.rules.iter().chain(&self.file.toolchains);
+        found.extend(files.map(|file| CheckCommand::Argv(vec![file.clone()])));
         found
     }
 
@@ -134,6 +135,7 @@ impl Effective {
     fn around(&self, items: &mut Vec<TrustItem>) {
         items.extend(self.tasks_elsewhere());
         items.extend(self.own_redaction());
+        items.extend(self.own_toolchains());
         if self.file.allow_push && self.is_of_files("allowPush") {
             items.push(TrustItem::new("allowPush", TrustKind::Push, "push"));
         }
@@ -171,10 +173,20 @@ impl Effective {
     /// A file of rules may also say what is no secret, so what counts is what is in it.
     fn own_redaction(&self) -> Option<TrustItem> {
         let named = self.file.redaction.rules.as_ref().filter(|_| self.is_of_files("redaction.rules"))?;
-        // One that cannot be read lets nothing begin.
-        let rules = read_named(&self.dir.join(named)).ok()?;
-        let digest = format!("{:x}", Sha256::digest(rules));
-        Some(TrustItem::new("redaction.rules", TrustKind::Redaction, format!("{named} ({})", &digest[..12])))
+        Some(TrustItem::new("redaction.rules", TrustKind::Redaction, self.with_digest(named)?))
+    }
+
+    /// A file about tool chains says what a run of tests proves, so what counts is what is in it.
+    fn own_toolchains(&self) -> Vec<TrustItem> {
+        let named = self.file.toolchains.iter().filter(|_| self.is_of_files("toolchains"));
+        let item = |name: &String| Some(TrustItem::new("toolchains", TrustKind::Toolchain, self.with_digest(name)?));
+        named.filter_map(item).collect()
+    }
+
+    /// A file's name with what is in it; none: it cannot be read, and then nothing begins.
+    fn with_digest(&self, named: &str) -> Option<String> {
+        let digest = format!("{:x}", Sha256::digest(read_named(&self.dir.join(named)).ok()?));
+        Some(format!("{named} ({})", &digest[..12]))
     }
 
     /// Whether a file has a word in what stands at a place. What nobody is known to have set is a file's.

@@ -102,6 +102,9 @@ pub struct ProjectFile {
     pub healer: HealerFile,
     /// Which secrets are replaced in what is stored, shown and sent, see [secrets](secrets.md).
     pub redaction: RedactionFile,
+    /// Files about tool chains that the program does not know, or knows otherwise, relative to the project, see
+    /// [your own tool chains](toolchains.md#your-own).
+    pub toolchains: Vec<String>,
 }
 
 /// A list without a program is no program; an empty line for the shell does nothing, and well.
@@ -150,6 +153,7 @@ impl Default for ProjectFile {
             proof: ProofFile::default(),
             healer: HealerFile::default(),
             redaction: RedactionFile::default(),
+            toolchains: Vec::new(),
         }
     }
 }

@@ -5,10 +5,12 @@ use super::trust::{Trust, without_anybody};
 use crate::config;
 use crate::config::{ConfigError, Effective, Inputs};
 use crate::domain::policy;
+use crate::files::read_named;
 use crate::layer::Svc;
 use crate::redaction::Redactor;
 use crate::services::Settings;
-use std::path::Path;
+use crate::toolchain;
+use std::path::{Path, PathBuf};
 
 /// The settings of the project at `dir`, under this process's environment.
 ///
@@ -24,15 +26,16 @@ pub fn project(dir: impl AsRef<Path>) -> Result<Svc<dyn Settings>, ConfigError> 
 /// Loaded settings as a service.
 ///
 /// # Errors
-/// [`ConfigError`] if values do not fit together, or the project's own rules for secrets cannot be used.
+/// [`ConfigError`] if values do not fit together, or the project's own rules for secrets or files about tool chains cannot be used.
 pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
     let values = effective.settings()?;
     look_for_secrets(&values, values.redaction_rules.as_deref())?;
+    learn_toolchains(&values.toolchains)?;
     Ok(Svc::new(values))
 }
 
-/// Loaded settings before it is decided whether they are trusted: the project's own rules for secrets, which may also say what is none, count
-/// only if they are.
+/// Loaded settings before it is decided whether they are trusted: the project's own rules for secrets, which may also say what is none, and its
+/// files about tool chains, which may say what passing tests print, count only if they are.
 ///
 /// # Errors
 /// As [`settings_from`].
@@ -43,6 +46,19 @@ pub fn settings_before_trust(effective: &Effective) -> Result<Svc<dyn Settings>,
     let values = effective.settings()?;
     look_for_secrets(&values, None)?;
     Ok(Svc::new(values))
+}
+
+/// Adds the project's own files about tool chains.
+fn learn_toolchains(files: &[PathBuf]) -> Result<(), ConfigError> {
+    for path in files {
+        let wrong = |message: String| ConfigError::Value {
+            origin: path.display().to_string(),
+            message: format!("{message} (`toolchains` names this file)"),
+        };
+        let text = read_named(path).map_err(|error| wrong(error.to_string()))?;
+        toolchain::add(&text).map_err(|error| wrong(error.to_string()))?;
+    }
+    Ok(())
 }
 
 fn look_for_secrets(values: &policy::Values, rules: Option<&Path>) -> Result<(), ConfigError> {

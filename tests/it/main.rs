@@ -49,6 +49,7 @@ mod steering;
 #[cfg(feature = "cli")]
 mod state_files;
 #[cfg(feature = "cli")]
+mod toolchains;
 #[cfg(feature = "cli")]
 mod trust;
 mod turns;

@@ -2,7 +2,8 @@
 
 use super::found::Found;
 use super::package::Package;
-use super::{cargo, go, make, node, python};
+use super::{cargo, known, make, node, python};
+use crate::toolchain::projects;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -23,10 +24,13 @@ pub(super) fn detect(dir: &Path) -> io::Result<Vec<Found>> {
     let below = root.below()?;
     let manager = node::manager_of(&root);
     let node = |package: &Package| node::find(package, manager);
-    let finders: [&Finder<'_>; 4] = [&cargo::find, &node, &python::find, &go::find];
+    let finders: [&Finder<'_>; 3] = [&cargo::find, &node, &python::find];
     let mut all = Vec::new();
     for find in finders {
         all.extend(everywhere(find, &root, &below));
+    }
+    for project in projects() {
+        all.extend(everywhere(&|package| known::find(package, project), &root, &below));
     }
     if all.iter().all(|found| found.checks.is_empty()) {
         all.extend(make::find(&root));

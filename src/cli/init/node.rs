@@ -2,102 +2,47 @@
 
 use super::found::Found;
 use super::package::Package;
+use crate::toolchain;
+use crate::toolchain::{Manager, managers};
 use serde_json::Value;
 
 /// Scripts that judge, in the order they are run: tests often need what `build` writes.
 const SCRIPTS: [&str; 5] = ["build", "test", "lint", "typecheck", "type-check"];
 
-/// A program that installs packages and runs scripts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manager {
-    Npm,
-    Pnpm,
-    Yarn,
-    /// Yarn 2 and later.
-    Berry,
-    Bun,
-}
-
-impl Manager {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Npm => "npm",
-            Self::Pnpm => "pnpm",
-            Self::Yarn | Self::Berry => "yarn",
-            Self::Bun => "bun",
-        }
-    }
-
-    /// Installs exactly what the lockfile says.
-    fn locked_install(self) -> &'static str {
-        match self {
-            Self::Npm => "npm ci",
-            Self::Pnpm => "pnpm install --frozen-lockfile",
-            Self::Yarn => "yarn install --frozen-lockfile",
-            Self::Berry => "yarn install --immutable",
-            Self::Bun => "bun install --frozen-lockfile",
-        }
-    }
-
-    /// Installs without writing a lockfile that nobody asked for.
-    fn free_install(self) -> &'static str {
-        match self {
-            Self::Npm => "npm install --no-package-lock",
-            Self::Pnpm => "pnpm install --no-lockfile",
-            Self::Yarn => "yarn install --no-lockfile",
-            // Berry has no such option.
-            Self::Berry => "yarn install",
-            Self::Bun => "bun install --no-save",
-        }
-    }
-
-    fn run(self, script: &str) -> String {
-        match (self, script) {
-            // `bun test` is its own test runner, not the script.
-            (Self::Npm | Self::Pnpm | Self::Yarn | Self::Berry, "test") => format!("{} test", self.name()),
-            _ => format!("{} run {script}", self.name()),
-        }
+/// The command line of a script.
+fn run(manager: &Manager, script: &str) -> String {
+    match &manager.test {
+        Some(test) if script == "test" => test.clone(),
+        _ => format!("{} run {script}", manager.name),
     }
 }
 
 /// The manager of a package's lockfile, with the lockfile.
-fn lockfile(package: &Package) -> Option<(Manager, &'static str)> {
-    let yarn = if is_berry(package) { Manager::Berry } else { Manager::Yarn };
-    let known = [
-        ("pnpm-lock.yaml", Manager::Pnpm),
-        ("yarn.lock", yarn),
-        ("bun.lock", Manager::Bun),
-        ("bun.lockb", Manager::Bun),
-        ("package-lock.json", Manager::Npm),
-        ("npm-shrinkwrap.json", Manager::Npm),
-    ];
-    known.into_iter().find(|(file, _)| package.has(file)).map(|(file, manager)| (manager, file))
-}
-
-fn is_berry(package: &Package) -> bool {
-    package.has(".yarnrc.yml") || package.text("yarn.lock").is_some_and(|text| text.contains("__metadata:"))
+fn lockfile(package: &Package) -> Option<(&'static Manager, &'static str)> {
+    toolchain::manager_of(|name| package.has(name), |name| package.text(name))
 }
 
 /// The manager of the lockfile at the project's root, which also serves the packages below it that have none.
-pub(super) fn manager_of(root: &Package) -> Option<Manager> {
+pub(super) fn manager_of(root: &Package) -> Option<&'static Manager> {
     lockfile(root).map(|(manager, _)| manager)
 }
 
 /// The manager that `packageManager` names, as `corepack` reads it: `pnpm@9.1.0`.
-fn declared(manifest: &Value) -> Option<Manager> {
+fn declared(manifest: &Value) -> Option<&'static Manager> {
     let (name, version) = manifest["packageManager"].as_str()?.split_once('@')?;
-    match name {
-        "npm" => Some(Manager::Npm),
-        "pnpm" => Some(Manager::Pnpm),
-        "yarn" if version.starts_with("1.") => Some(Manager::Yarn),
-        "yarn" => Some(Manager::Berry),
-        "bun" => Some(Manager::Bun),
-        _ => None,
-    }
+    let of_name = || managers().iter().filter(|manager| manager.name == name);
+    let is_of_version =
+        |manager: &&Manager| manager.version.as_ref().is_some_and(|begins| version.starts_with(begins.as_str()));
+    of_name().find(is_of_version).or_else(|| of_name().find(|manager| manager.version.is_none()))
+}
+
+/// npm, which comes with Node.
+fn npm() -> Option<&'static Manager> {
+    managers().iter().find(|manager| manager.name == "npm")
 }
 
 /// What a `package.json` asks for. `above` is the manager of the project's own lockfile.
-pub(super) fn find(package: &Package, above: Option<Manager>) -> Option<Found> {
+pub(super) fn find(package: &Package, above: Option<&'static Manager>) -> Option<Found> {
     let text = package.text("package.json")?;
     let manifest: Value = match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(manifest) => manifest,
@@ -108,9 +53,9 @@ pub(super) fn find(package: &Package, above: Option<Manager>) -> Option<Found> {
         }
     };
     let locked = lockfile(package);
-    let manager = locked.map(|(m, _)| m).or(above).or_else(|| declared(&manifest)).unwrap_or(Manager::Npm);
+    let manager = locked.map(|(m, _)| m).or(above).or_else(|| declared(&manifest)).or_else(npm)?;
     let node = Node { package, manifest, manager, lockfile: locked.map(|(_, file)| file) };
-    let mut found = Found::new(manager.name());
+    let mut found = Found::new(&manager.name);
     node.scripts(&mut found);
     if node.lockfile.is_none() && above.is_some() {
         found.because("Installed together with the project above, whose lockfile it shares.");
@@ -140,7 +85,7 @@ fn unfit(script: &str) -> Option<&'static str> {
 struct Node<'a> {
     package: &'a Package,
     manifest: Value,
-    manager: Manager,
+    manager: &'static Manager,
     lockfile: Option<&'static str>,
 }
 
@@ -155,7 +100,7 @@ impl Node<'_> {
             }
             // Create React App watches unless it is told that nobody is there.
             let quiet = if script.contains("react-scripts test") { "CI=true " } else { "" };
-            found.check(&format!("{} {name}", manager.name()), format!("{quiet}{}", manager.run(name)));
+            found.check(&format!("{} {name}", manager.name), format!("{quiet}{}", run(manager, name)));
         }
         let scripts = SCRIPTS.join(", ");
         found.because(if found.checks.is_empty() {
@@ -180,12 +125,12 @@ impl Node<'_> {
             return;
         }
         if let Some(file) = self.lockfile {
-            found.setup.push(self.manager.locked_install().to_owned());
+            found.setup.push(self.manager.install.clone());
             found.because(format!(
                 "setup: {file} says exactly what to install, so node_modules is installed anew and not carried."
             ));
         } else {
-            found.setup.push(self.manager.free_install().to_owned());
+            found.setup.push(self.manager.install_unlocked.clone());
             found.because("setup: there is no lockfile, so what is installed may differ from day to day; commit one.");
         }
     }

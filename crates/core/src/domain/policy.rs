@@ -30,6 +30,8 @@ pub struct Values {
     pub notify: Vec<NotifyTarget>,
     /// A file with the project's own rules for secrets, absolute.
     pub redaction_rules: Option<PathBuf>,
+    /// Files with what the project says of tool chains, absolute.
+    pub toolchains: Vec<PathBuf>,
     /// Every program that is started beside checks, as the settings name it, and other files that the runtime reads by a name that stands
     /// there: what of it lies in the project steers the runtime.
     pub named: Vec<CheckCommand>,

@@ -80,6 +80,8 @@ pub enum TrustKind {
     Runs,
     /// Says which texts are no secrets.
     Redaction,
+    /// Says what tools are like, and what they print when tests pass.
+    Toolchain,
     /// A file outside of the project that tasks are written to.
     Tasks,
     /// Permits the agent of one task what counts against it otherwise.
@@ -99,6 +101,7 @@ impl fmt::Display for TrustKind {
             Self::Git => "lets git run",
             Self::Runs => "goes on with",
             Self::Redaction => "finds secrets by",
+            Self::Toolchain => "knows tools by",
             Self::Tasks => "writes tasks to",
             Self::Allow => "lets its agent",
             Self::Home => "was",
@@ -168,6 +171,7 @@ impl TrustItem {
             TrustKind::Git => &format!("git {}", self.place),
             TrustKind::Runs => "runs",
             TrustKind::Redaction => "redaction",
+            TrustKind::Toolchain => "toolchain",
             TrustKind::Tasks => "tasks",
             // What one task may do, another may not.
             TrustKind::Allow => &format!("allow {}", self.place),

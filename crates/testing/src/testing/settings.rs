@@ -65,6 +65,7 @@ pub fn fixed_settings() -> policy::Values {
         risk: policy::Risk::default(),
         notify: Vec::new(),
         redaction_rules: None,
+        toolchains: Vec::new(),
         named: Vec::new(),
     }
 }

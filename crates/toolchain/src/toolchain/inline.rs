@@ -1,6 +1,7 @@
 //! Tests that stand among the code of a file, and what a failure says that is about a name rather than about what code does.
 
-use super::table::{Inline, table};
+use super::file::Inline;
+use super::table::table;
 
 /// The two parts of a file with tests in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

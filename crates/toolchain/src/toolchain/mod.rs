@@ -1,7 +1,7 @@
 //! What the tools of each language are like, as data: which files are tests, which decide how tests run, what is
 //! installed from what, and what test runners say at the end.
 //!
-//! The data are `config/toolchains/*.toml`, part of the program. Nothing here does I/O.
+//! The data are `config/toolchains/*.toml`, part of the program, and whatever was [added](add). Nothing here does I/O.
 //!
 //! ```
 //! use reflexion_toolchain::toolchain;
@@ -13,17 +13,21 @@
 //! ```
 
 mod counts;
+mod file;
 mod hunk;
 mod inline;
 mod junit;
 mod mutant;
 mod opens;
 mod pattern;
+mod programs;
+mod projects;
 mod remark;
 mod summary;
 mod table;
 
 pub use counts::Counts;
+pub use file::{FileError, Manager, Project, Reuse, Wrapper};
 pub use hunk::{CodeChange, Hunk};
 pub use inline::{Apart, has_inline_tests, inline_tests, says_a_name_is_missing};
 pub use junit::{TestOutcome, TestResult, junit};
@@ -31,11 +35,14 @@ pub use mutant::{
     Mutant, effect, gives_up, imports_more, mutants, says_an_assertion_failed, says_it_was_denied, with_line,
 };
 pub use opens::{is_assertion, is_test_attribute, may_hold_tests, opens_test, tests_in};
+pub use programs::{Purpose, interprets, only_tells, package_runner, purpose, wrapper};
+pub use projects::{manager_of, managers, projects};
 pub use remark::remarks;
 pub use summary::{TestSummary, failed_test, quoted_summaries, summaries, summary};
-pub use table::Reuse;
+pub use table::add;
 
-use table::{Marks, Review, table};
+use file::{BuildCache, Marks, Review};
+use table::table;
 
 /// Whether a path is a test's source file, by its name and the directories it lies in.
 #[must_use]
@@ -85,6 +92,31 @@ pub fn manifests() -> &'static [String] {
     &table().manifests
 }
 
+/// Whether a file says exactly what is installed.
+#[must_use]
+pub fn is_lockfile(path: &str) -> bool {
+    table().locks.is_match(path)
+}
+
+/// Whether what is installed depends on a file: a lockfile or a manifest.
+#[must_use]
+pub fn says_what_is_installed(path: &str) -> bool {
+    table().installs.is_match(path)
+}
+
+/// What tools keep below the home directory to have it again, relative to it: what package managers have fetched and builds have made. None of it
+/// steers a tool.
+#[must_use]
+pub fn home_caches() -> &'static [String] {
+    &table().home_caches
+}
+
+/// Of these, or below them, what holds no settings, keys or data beside what was fetched or made.
+#[must_use]
+pub fn home_fetched() -> &'static [String] {
+    &table().home_fetched
+}
+
 /// Whether tools write a directory of this name and nobody needs it: `__pycache__`, but not `target`, whose programs are
 /// run.
 #[must_use]
@@ -113,7 +145,7 @@ pub fn says_how_dependencies_are_built() -> impl Iterator<Item = &'static str> {
 /// of; none: nothing, or it is no build cache that is known.
 #[must_use]
 pub fn reuse(variable: &str) -> Option<Reuse> {
-    let is_named = |cache: &&table::BuildCache| cache.variables.iter().any(|known| known == variable);
+    let is_named = |cache: &&BuildCache| cache.variables.iter().any(|known| known == variable);
     table().build_caches.iter().find(is_named).map(|cache| cache.reuse)
 }
 

@@ -1,8 +1,9 @@
 //! Small wrong changes of a line of code, to see whether a test notices.
 
+use super::file::Mutation;
 use super::inline::inline_tests;
 use super::remark::{remarks, with_examples};
-use super::table::{Mutation, ending, table};
+use super::table::{ending, table};
 
 /// A line of code with a small mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]

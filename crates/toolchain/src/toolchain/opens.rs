@@ -1,6 +1,7 @@
 //! What in a source is a test, and what an assertion: by the conventions of the usual languages and runners.
 
-use super::table::ending;
+use super::pattern::Pattern;
+use super::table::{ending, table};
 
 /// The name of the test that a line opens, whatever the language; Rust's, Java's and C#'s stand below an attribute.
 #[must_use]
@@ -15,6 +16,10 @@ pub fn opens_test<'d>(line: &'d str, below_attribute: bool) -> Option<&'d str> {
     let php = php.strip_prefix("function ").filter(|r| r.starts_with("test"));
     let go = line.strip_prefix("func ").filter(|r| r.starts_with("Test") && r.contains("testing."));
     if let Some(name) = python.or(go).or(php).and_then(word) {
+        return Some(name);
+    }
+    let by_table = |pattern: &Pattern| Some(pattern.regex()?.captures(line)?.name("name")?.as_str());
+    if let Some(name) = table().opens_tests.iter().find_map(by_table) {
         return Some(name);
     }
     const CALLS: [&str; 11] =

@@ -1,6 +1,7 @@
 //! Remarks of several lines: doc strings, and what stands between `/*` and `*/`.
 
-use super::table::{Remark, table};
+use super::file::Remark;
+use super::table::table;
 
 /// Of each line of a file, whether it is part of a remark of several lines.
 ///

@@ -4,8 +4,9 @@
 
 use super::counts;
 use super::counts::Counts;
+use super::file::{FailureLine, Joins, SummaryLine, When};
 use super::pattern::Pattern;
-use super::table::{FailureLine, Joins, SummaryLine, When, table};
+use super::table::table;
 use std::collections::BTreeSet;
 
 /// What a test runner says at the end.

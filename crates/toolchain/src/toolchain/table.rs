@@ -1,241 +1,17 @@
-//! The files of `config/toolchains/`, read once.
+//! The files of `config/toolchains/`, and those that a project adds, as one table.
 
+use super::file::{
+    BuildCache, FailureLine, File, FileError, Inline, Manager, Marks, Mutation, Project, Quoted, Remark, Review,
+    StopsEarly, SummaryLine, Wrapper,
+};
 use super::pattern::Pattern;
+use super::programs::Known;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
-use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{LazyLock, PoisonError, RwLock};
 
-macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/toolchains/", $name, ".toml")))),*]
-    };
-}
-
-/// Every file by its name; a test compares this with the directory.
-const FILES: [(&str, &str); 13] = files![
-    "any",
-    "python",
-    "javascript",
-    "rust",
-    "go",
-    "jvm",
-    "ruby",
-    "php",
-    "dotnet",
-    "elixir",
-    "c-family",
-    "shell",
-    "others",
-];
-
-/// One file, see `config/toolchains/README.md`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct File {
-    code: Vec<String>,
-    tests: Vec<String>,
-    test_words: Vec<String>,
-    test_data: Vec<String>,
-    configures_tests: Vec<String>,
-    lockfiles: Vec<String>,
-    manifests: Vec<String>,
-    caches: Vec<String>,
-    holds_paths: Vec<String>,
-    build_cache: Vec<BuildCache>,
-    packages: Vec<String>,
-    packages_inside: BTreeMap<String, String>,
-    quoted: Vec<Quoted>,
-    summary: Vec<SummaryLine>,
-    failure: Vec<FailureLine>,
-    marks: Marks,
-    review: Review,
-    inline: Option<Inline>,
-    stops_early: Vec<StopsEarly>,
-    missing_names: Vec<Pattern>,
-    assertions: Vec<Pattern>,
-    mutations: Vec<Mutation>,
-    not_mutated: Vec<Pattern>,
-    effects: Vec<Pattern>,
-    denied: Vec<Pattern>,
-    gives_up: Vec<Pattern>,
-    line_remarks: Vec<String>,
-    remark: Vec<Remark>,
-    takes_tests: Vec<String>,
-    takes_modules: Vec<String>,
-    compares: Vec<String>,
-    scripts_in: BTreeMap<String, String>,
-    glues: bool,
-}
-
-/// A remark of several lines, see `config/toolchains/README.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Remark {
-    pub(super) begins: String,
-    pub(super) ends: String,
-    /// Of the line of code before; none: anywhere.
-    #[serde(default)]
-    pub(super) after: Option<Pattern>,
-    /// A line in it that makes it none.
-    #[serde(default)]
-    pub(super) unless: Option<Pattern>,
-}
-
-/// A mistake that is made in a line of code, see `config/toolchains/README.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Mutation {
-    pub(super) from: Pattern,
-    /// None: one more of the number in it.
-    pub(super) to: Option<String>,
-    /// Endings of the only files that it is made in; empty: all.
-    #[serde(default)]
-    pub(super) only: Vec<String>,
-    /// What the mistake is called where its words would not be read.
-    #[serde(default)]
-    pub(super) called: Option<String>,
-}
-
-/// A program that stops at a failure unless it is asked not to, see `config/toolchains/README.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StopsEarly {
-    pub(super) command: Pattern,
-    pub(super) unless: String,
-}
-
-/// How tests stand among the code of a file, see `config/toolchains/README.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Inline {
-    pub(super) begins: Pattern,
-    pub(super) ends: Pattern,
-}
-
-/// A build cache that is known, see `config/toolchains/README.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct BuildCache {
-    pub(super) variables: Vec<String>,
-    pub(super) reuse: Reuse,
-    #[serde(default)]
-    pub(super) unless: Vec<String>,
-}
-
-/// What of a build cache may be used for other files than those that it was built of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reuse {
-    /// Everything: the tool finds it by digests of all that it depends on.
-    All,
-    /// Of a target directory of cargo, what was built of sources that are not in the repository.
-    DependenciesOfCargo,
-}
-
-/// A line with which a runner says how it went, see `config/toolchains/README.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SummaryLine {
-    pub(super) runner: String,
-    pub(super) contains: String,
-    pub(super) line: Pattern,
-    #[serde(default)]
-    pub(super) joins: Joins,
-    #[serde(default)]
-    pub(super) goes_on: bool,
-    #[serde(default)]
-    pub(super) once: bool,
-    #[serde(default)]
-    pub(super) partial: bool,
-    #[serde(default)]
-    pub(super) when: When,
-    #[serde(default)]
-    pub(super) no_tests: bool,
-}
-
-/// A line about a single failure, see `config/toolchains/README.md`.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct FailureLine {
-    pub(super) runner: String,
-    pub(super) contains: String,
-    pub(super) line: Pattern,
-    /// Otherwise the runner counts it among its failures, but it is no test of its own.
-    #[serde(default = "yes")]
-    pub(super) is_test: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// Lines between which a runner repeats what a test printed.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Quoted {
-    pub(super) from: Pattern,
-    pub(super) to: Pattern,
-}
-
-/// How lines of one runner come together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Joins {
-    /// The last line holds.
-    #[default]
-    Last,
-    /// Each line is about other tests: cargo's test binaries, Go's packages.
-    Add,
-    /// Each line is another number about the same tests.
-    Parts,
-    /// Tests that were skipped, and that a line before counted as passed.
-    OfPassed,
-    /// The failures of a total that stood on a line before.
-    Failures,
-    /// Failures of a total that stands on a line behind.
-    FailuresFirst,
-}
-
-/// Of which runs there is such a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum When {
-    #[default]
-    Always,
-    Red,
-}
-
-/// What switches tests off, see `config/toolchains/README.md`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct Marks {
-    pub(super) off: Vec<String>,
-    pub(super) off_calls: Vec<String>,
-    pub(super) off_lines: Vec<Pattern>,
-    pub(super) only: Vec<String>,
-    pub(super) only_lines: Vec<Pattern>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Review {
-    #[serde(default)]
-    pub(super) words: Vec<String>,
-    #[serde(default)]
-    pub(super) patterns: Vec<Pattern>,
-    /// What keeps a linter from looking.
-    #[serde(default)]
-    pub(super) silences: Vec<String>,
-    /// Of new tests, what decides how the others end.
-    #[serde(default)]
-    pub(super) in_tests: Vec<String>,
-    #[serde(default)]
-    pub(super) inline_tests: Vec<String>,
-    /// Files that a program finds in place of the test runner's own.
-    #[serde(default)]
-    stand_ins: Vec<String>,
-}
+/// Every file that comes with the program, by its name.
+const FILES: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
 /// All files as one.
 #[derive(Debug, Default)]
@@ -253,6 +29,7 @@ pub(super) struct Table {
     pub(super) failures: Vec<FailureLine>,
     /// What is known of the sources of each language, with the endings of its files.
     sources: Vec<Source>,
+    pub(super) opens_tests: Vec<Pattern>,
     pub(super) missing_names: Vec<Pattern>,
     pub(super) assertions: Vec<Pattern>,
     pub(super) mutations: Vec<Mutation>,
@@ -271,6 +48,16 @@ pub(super) struct Table {
     pub(super) compares: Vec<String>,
     pub(super) scripts_in: BTreeMap<String, String>,
     pub(super) glue: BTreeSet<String>,
+    pub(super) programs: Known,
+    pub(super) projects: Vec<Project>,
+    pub(super) managers: Vec<Manager>,
+    pub(super) wrappers: Vec<Wrapper>,
+    pub(super) runners: Vec<Wrapper>,
+    pub(super) home_caches: Vec<String>,
+    pub(super) home_fetched: Vec<String>,
+    /// Lockfiles and manifests.
+    pub(super) installs: GlobSet,
+    pub(super) locks: GlobSet,
 }
 
 /// What is known of the sources of one language.
@@ -284,9 +71,55 @@ struct Source {
     remarks: Vec<Remark>,
 }
 
+/// The table that holds now, and the texts of the files that were added to those of the program.
+struct Current {
+    table: &'static Table,
+    added: Vec<String>,
+}
+
+static CURRENT: LazyLock<RwLock<Current>> = LazyLock::new(|| {
+    // They are part of the program, and a test reads every one.
+    let files = FILES.iter().filter_map(|(_, text)| toml::from_str(text).ok());
+    RwLock::new(Current { table: Box::leak(Box::new(Table::of(files))), added: Vec::new() })
+});
+
 pub(super) fn table() -> &'static Table {
-    static TABLE: LazyLock<Table> = LazyLock::new(Table::read);
-    &TABLE
+    CURRENT.read().unwrap_or_else(PoisonError::into_inner).table
+}
+
+/// Adds the text of a file in the format of `config/toolchains/README.md` to what this process knows of tool chains, from here on. A text
+/// that is known already changes nothing.
+///
+/// # Errors
+/// [`FileError`] if it cannot be used; nothing is added then.
+///
+/// ```
+/// # use reflexion_toolchain::toolchain;
+/// assert!(!toolchain::is_code("src/shop.hx"));
+/// toolchain::add("code = ['hx']").expect("it is a file about a tool chain");
+/// assert!(toolchain::is_code("src/shop.hx"));
+///
+/// let error = toolchain::add("code = ['a']\ntest = ['b']").expect_err("`tests` was meant");
+/// assert!(error.to_string().starts_with("line 2: `test`: unknown field `test`"), "{error}");
+/// ```
+pub fn add(text: &str) -> Result<(), FileError> {
+    let file = File::checked(text)?;
+    if let Some(place) = file.home_caches.iter().chain(&file.home_fetched).next() {
+        let at = text.lines().position(|line| line.contains(place.as_str())).map_or(1, |at| at + 1);
+        let message =
+            format!("`{place}` is given by `sandbox.write` in project.json, and by no file about tool chains");
+        return Err(FileError { line: at, key: "home_caches".to_owned(), message });
+    }
+    let mut current = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
+    if current.added.iter().any(|added| added == text) {
+        return Ok(());
+    }
+    current.added.push(text.to_owned());
+    let texts = FILES.iter().map(|(_, text)| *text).chain(current.added.iter().map(String::as_str));
+    let table = Table::of(texts.filter_map(|text| toml::from_str(text).ok()));
+    // What was read from the table before is used as long as the program runs.
+    current.table = Box::leak(Box::new(table));
+    Ok(())
 }
 
 impl Table {
@@ -321,12 +154,12 @@ impl Table {
         self.sources.iter().filter(move |source| ending.as_ref().is_some_and(|ending| source.endings.contains(ending)))
     }
 
-    fn read() -> Self {
+    /// Files as one; what stands in an earlier one is asked first.
+    fn of(files: impl Iterator<Item = File>) -> Self {
         let mut table = Self::default();
         let (mut tests, mut test_data, mut configures_tests) = (Vec::new(), Vec::new(), Vec::new());
         let (mut stand_ins, mut holds_paths) = (Vec::new(), Vec::new());
-        // The files are part of the program, and a test reads every one.
-        for file in FILES.iter().filter_map(|(_, text)| toml::from_str::<File>(text).ok()) {
+        for file in files {
             table.code.extend(file.code.iter().cloned());
             tests.extend(file.tests);
             table.test_words.extend(file.test_words);
@@ -344,6 +177,7 @@ impl Table {
             table.lines.extend(file.summary);
             table.failures.extend(file.failure);
             stand_ins.extend(file.review.stand_ins.iter().cloned());
+            table.opens_tests.extend(file.opens_tests);
             table.missing_names.extend(file.missing_names);
             table.assertions.extend(file.assertions);
             table.mutations.extend(file.mutations);
@@ -356,6 +190,13 @@ impl Table {
             table.compares.extend(file.compares);
             table.scripts_in.extend(file.scripts_in);
             table.glue.extend(file.code.iter().filter(|_| file.glues).cloned());
+            table.programs.extend(file.programs);
+            table.projects.extend(file.project);
+            table.managers.extend(file.manager);
+            table.wrappers.extend(file.wrapper);
+            table.runners.extend(file.runner);
+            table.home_caches.extend(file.home_caches);
+            table.home_fetched.extend(file.home_fetched);
             table.sources.push(Source {
                 endings: file.code.into_iter().collect(),
                 marks: file.marks,
@@ -371,6 +212,8 @@ impl Table {
         table.configures_tests = globs(configures_tests.into_iter());
         table.stand_ins = globs(stand_ins.into_iter());
         table.holds_paths = globs(holds_paths.into_iter());
+        table.locks = globs(table.lockfiles.iter().cloned());
+        table.installs = globs(table.lockfiles.iter().chain(&table.manifests).cloned());
         table
     }
 }
@@ -406,62 +249,37 @@ fn set_of(globs: impl Iterator<Item = String>, any_case: fn(&str) -> bool) -> Gl
 mod tests {
     use super::*;
 
-    fn place() -> std::path::PathBuf {
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../config/toolchains")
+    #[test]
+    fn every_file_can_be_read() {
+        assert!(FILES.len() > 10);
+        for (name, text) in FILES {
+            File::checked(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
     }
 
     #[test]
-    fn every_file_is_listed_and_can_be_read() {
-        let mut names: Vec<String> = std::fs::read_dir(place())
-            .unwrap()
-            .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".toml").map(str::to_owned))
-            .collect();
-        names.sort();
-        let mut listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
-        listed.sort_unstable();
-        assert_eq!(names, listed);
-        for (name, text) in FILES {
-            let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("{name}.toml: {error}"));
-            let globs = [
-                &file.tests,
-                &file.test_data,
-                &file.configures_tests,
-                &file.lockfiles,
-                &file.manifests,
-                &file.holds_paths,
-            ];
-            for glob in globs.into_iter().flatten() {
-                GlobBuilder::new(&glob.replace("{code}", "{a,b}")).build().unwrap();
-            }
-            for line in &file.summary {
-                let pattern = line.line.regex().unwrap_or_else(|| panic!("{name}.toml: {:?}", line.line));
-                for group in pattern.capture_names().flatten() {
-                    let known = ["passed", "failed", "errors", "skipped", "counts", "none", "green", "red", "cut"];
-                    assert!(known.contains(&group) || group.starts_with("total"), "{name}.toml: {group}");
-                }
-            }
-            for failure in &file.failure {
-                let pattern = failure.line.regex().unwrap_or_else(|| panic!("{name}.toml: {:?}", failure.line));
-                assert!(pattern.capture_names().flatten().all(|group| group == "name"), "{name}.toml: {failure:?}");
-            }
-            let inline = file.inline.iter().flat_map(|inline| [&inline.begins, &inline.ends]);
-            let review = file.review.patterns.iter().chain(&file.marks.off_lines).chain(&file.marks.only_lines);
-            let mutation = file.mutations.iter().map(|mutation| &mutation.from);
-            let mutants = mutation
-                .chain(&file.not_mutated)
-                .chain(&file.effects)
-                .chain(&file.denied)
-                .chain(&file.gives_up)
-                .chain(&file.assertions);
-            let remarks = file.remark.iter().flat_map(|remark| remark.after.iter().chain(&remark.unless));
-            for pattern in review.chain(&file.missing_names).chain(inline).chain(mutants).chain(remarks) {
-                assert!(pattern.regex().is_some(), "{name}.toml: {pattern:?}");
-            }
-            assert!(file.stops_early.iter().all(|stops| stops.command.regex().is_some()), "{name}.toml");
-            for quoted in &file.quoted {
-                assert!(quoted.from.regex().is_some() && quoted.to.regex().is_some(), "{name}.toml: {quoted:?}");
-            }
-        }
+    fn an_error_names_the_line_and_the_key() {
+        let check = |text: &str, expected: &str| {
+            let error = add(text).expect_err(text).to_string();
+            assert!(error.starts_with(expected), "{error}");
+        };
+        check("code = [", "line 1: ");
+        check("# a\ncode = 3", "line 2: `code`: invalid type: integer `3`");
+        check("\n[programs]\ntset = ['a']", "line 3: `programs.tset`: unknown field `tset`");
+        check(
+            "code = ['a']\n[[summary]]\nrunner = 'a'\ncontains = 'b'\nlines = 'c'",
+            "line 5: `summary[0].lines`: unknown field `lines`",
+        );
+        check(
+            "[[summary]]\nrunner = 'a'\ncontains = 'b'\nline = '(c'",
+            "line 4: `summary.line`: \"(c\" is no regular expression",
+        );
+        check(
+            "[[summary]]\nrunner = 'a'\ncontains = 'b'\nline = '(?P<won>c)'",
+            "line 4: `summary.line`: the group `won` means nothing here",
+        );
+        check("code = ['a']\ntests = ['a[']", "line 2: `tests`: \"a[\" is no glob");
+        check("home_caches = ['.ssh']", "line 1: `home_caches`: `.ssh` is given by `sandbox.write`");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::name::Name;
 use super::places;
 use super::surface::Surface;
 use super::words::index;
+use crate::toolchain;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -88,25 +89,18 @@ const FILES: [(Surface, &str); 4] = [
     ),
     (
         Surface::Build,
-        ".bazelversion .clang-format .clang-tidy .editorconfig .flake8 .gitattributes .gitmodules .golangci.yaml \
-         .golangci.yml .goreleaser.yaml .goreleaser.yml .java-version .node-version .nvmrc .pnpmfile.cjs \
-         .pre-commit-config.yaml .python-version .rubocop.yml .ruby-version .tool-versions androidmanifest.xml \
-         angular.json biome.json biome.jsonc brewfile buck build build.bazel build.boot build.mill \
-         build.properties build.sbt build.sc build.xml build.zig build.zig.zon bun.lock bun.lockb bunfig.toml \
-         cabal.project cargo.lock cargo.toml cartfile cartfile.resolved clippy.toml cmakepresets.json composer.json \
-         composer.lock conanfile.py configure configure.ac configure.in cpanfile cross.toml deno.json deno.jsonc \
-         deny.toml deps.edn description directory.build.props directory.build.targets directory.packages.props \
-         gems.locked gems.rb gleam.toml dub.json dub.sdl dune dune-project elm.json environment.yaml environment.yml esy.json gemfile.lock \
-         glide.yaml global.json go.mod go.sum go.work go.work.sum gopkg.toml gradle.properties hatch.toml \
-         info.plist ivy.xml lefthook.yml lerna.json libs.versions.toml manifest.in manifest.toml meson.build \
-         meson.options mise.toml mix.exs mix.lock module.bazel module.bazel.lock mypy.ini namespace ng-package.json \
-         noxfile.py npm-shrinkwrap.json nuget.config nx.json package-lock.json package.json package.resolved \
-         package.swift package.yaml packages.config packages.lock.json paket.dependencies pants.toml pdm.toml \
-         phpstan.neon pipfile pixi.toml pkgbuild platformio.ini pnpm-lock.yaml pnpm-workspace.yaml pom.xml \
-         premake5.lua project.clj project.json project.pbxproj project.toml pubspec.lock pubspec.yaml pylintrc \
-         pyproject.toml reflexion.json rebar.config rebar.lock renv.lock ruff.toml rush.json rust-toolchain rustfmt.toml setup.cfg \
-         setup.py shadow-cljs.edn shard.lock shard.yml snapcraft.yaml stack.yaml taskfile.yaml taskfile.yml tox.ini \
-         turbo.json uv.toml workspace workspace.bazel wscript xmake.lua yarn.lock",
+        ".bazelversion .clang-format .clang-tidy .editorconfig .flake8 .gitattributes .gitmodules .golangci.yaml .golangci.yml \
+         .goreleaser.yaml .goreleaser.yml .java-version .node-version .nvmrc .pnpmfile.cjs .pre-commit-config.yaml \
+         .python-version .rubocop.yml .ruby-version .tool-versions androidmanifest.xml angular.json biome.json biome.jsonc \
+         brewfile buck build build.bazel build.boot build.mill build.properties build.sc build.xml bunfig.toml \
+         cabal.project cartfile cartfile.resolved clippy.toml cmakepresets.json configure configure.ac configure.in cross.toml \
+         deny.toml description directory.build.props directory.build.targets dub.json dub.sdl dune dune-project \
+         elm.json environment.yaml environment.yml esy.json glide.yaml gopkg.toml gradle.properties hatch.toml info.plist ivy.xml \
+         lefthook.yml lerna.json manifest.in manifest.toml meson.build meson.options mise.toml module.bazel module.bazel.lock \
+         mypy.ini namespace ng-package.json noxfile.py nx.json package.yaml packages.config paket.dependencies pants.toml \
+         pdm.toml phpstan.neon pixi.toml pkgbuild platformio.ini premake5.lua project.json project.pbxproj project.toml pylintrc \
+         reflexion.json rebar.config rebar.lock renv.lock ruff.toml rush.json rustfmt.toml shadow-cljs.edn shard.lock shard.yml \
+         snapcraft.yaml taskfile.yaml taskfile.yml tox.ini turbo.json uv.toml workspace workspace.bazel wscript xmake.lua",
     ),
 ];
 
@@ -165,7 +159,8 @@ fn file(name: &Name) -> Surface {
     if name.extension().is_empty() && is_notice(&name.file) {
         return Surface::Docs;
     }
-    FILE_TABLE.get(name.file.as_str()).copied().unwrap_or_default()
+    let of_tools = || toolchain::says_what_is_installed(&name.file).then_some(Surface::Build);
+    FILE_TABLE.get(name.file.as_str()).copied().or_else(of_tools).unwrap_or_default()
 }
 
 /// `LICENSE-MIT`, `AUTHORS`, `NEWS`: prose without an ending.

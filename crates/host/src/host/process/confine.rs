@@ -9,6 +9,7 @@ use crate::domain::policy::{Project, Sandbox};
 use crate::files::{Root, gone};
 use crate::host::workspaces::{TRIED, WORKTREES, cache_of, state_dir};
 use crate::services::{Command, Sandboxed};
+use crate::toolchain;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -24,45 +25,7 @@ const DEVICES: [&str; 9] = [
     "/dev/pts",
     "/dev/shm",
 ];
-/// What package managers keep in the home directory, to be had again; what is not there is left out. None of it holds what steers tools.
-const CACHES: [&str; 14] = [
-    ".cache",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".npm",
-    ".gradle/caches",
-    ".gradle/daemon",
-    ".gradle/native",
-    ".gradle/notifications",
-    ".gradle/workers",
-    ".gradle/wrapper",
-    ".m2/repository",
-    "go/pkg",
-];
-/// Of these, what is given to programs that nobody wrote: what package managers and builds have fetched or made, by name, and nothing that holds
-/// settings, keys or data beside it.
-const FETCHED: [&str; 17] = [
-    ".cache/deno",
-    ".cache/go-build",
-    ".cache/node",
-    ".cache/pip",
-    ".cache/pnpm",
-    ".cache/pypoetry",
-    ".cache/uv",
-    ".cache/yarn",
-    ".cargo/registry",
-    ".cargo/git",
-    ".cargo/.package-cache",
-    ".cargo/.package-cache-mutate",
-    ".npm/_cacache",
-    ".gradle/caches",
-    ".gradle/daemon",
-    ".m2/repository",
-    "go/pkg",
-];
-/// What agents keep there. No file that a shell, git or an editor of the user reads as a program.
+/// What agents keep in the home directory. No file that a shell, git or an editor of the user reads as a program.
 const OF_AGENTS: [&str; 9] = [
     ".claude",
     ".claude.json",
@@ -200,12 +163,12 @@ impl Confine {
         empty(&place.temp)?;
         let mut write = vec![place.top.clone(), self.cache(place), place.temp.clone()];
         write.extend(DEVICES.iter().map(PathBuf::from).filter(|path| path.exists()));
-        write.extend(self.of_home(&FETCHED));
+        write.extend(self.of_home(toolchain::home_fetched()));
         Ok(Confined::Landlock { write, temp: Some(place.temp.clone()) })
     }
 
     /// These places of the home directory, as far as they may be given away.
-    fn of_home(&self, names: &[&str]) -> Vec<PathBuf> {
+    fn of_home(&self, names: &[impl AsRef<Path>]) -> Vec<PathBuf> {
         let home = std::env::home_dir().unwrap_or_default();
         // What a link in the home directory leads to in the checkout (dotfiles, kept there) is the user's work.
         let leads_in = |path: &PathBuf| self.is_within(path) && !self.is_within(&home);
@@ -220,7 +183,7 @@ impl Confine {
         let devices = DEVICES.iter().map(PathBuf::from);
         write.extend(system.iter().filter(|path| !self.is_within(path)).cloned().chain(devices).filter(is_given));
         let home = std::env::home_dir().unwrap_or_default();
-        write.extend(self.of_home(&CACHES).into_iter().chain(self.of_home(&OF_AGENTS)));
+        write.extend(self.of_home(toolchain::home_caches()).into_iter().chain(self.of_home(&OF_AGENTS)));
         for path in more {
             let path = self.named(path, &home);
             if !path.exists() {
@@ -340,9 +303,11 @@ mod tests {
 
     #[test]
     fn what_steers_tools_is_given_to_nobody() {
-        let given: Vec<&&str> = CACHES.iter().chain(&OF_AGENTS).chain(&FETCHED).collect();
+        let caches = toolchain::home_caches().iter().chain(toolchain::home_fetched()).map(String::as_str);
+        let given: Vec<&str> = caches.chain(OF_AGENTS).collect();
+        assert!(given.contains(&".cargo/registry") && given.contains(&".cache/pip"));
         for steers in crate::host::home::below_home() {
-            let is_in = |place: &&&&str| steers.starts_with(place) || Path::new(place).starts_with(&steers);
+            let is_in = |place: &&&str| steers.starts_with(place) || Path::new(place).starts_with(&steers);
             assert_eq!(given.iter().find(is_in), None, "{}", steers.display());
         }
     }

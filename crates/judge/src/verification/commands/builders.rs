@@ -1,66 +1,16 @@
-//! What programs that build are run for: cargo, Go, Maven, Gradle, make and others with targets.
+//! What programs that build are run for: cargo, Maven, Gradle, and all that have targets.
 
 use super::run::CommandKind;
 use super::scripts::kind_of_name;
 
-/// Programs that build, some of which also test.
+/// Programs that build, some of which also test, whose command lines have a grammar of their own.
 pub(super) fn of_builders(name: &str, args: &[&str]) -> Option<CommandKind> {
-    let has = |flag: &str| args.contains(&flag);
-    let words: Vec<&str> = args.iter().filter(|arg| !arg.starts_with('-')).copied().collect();
-    let first = words.first().copied().unwrap_or_default();
-    let kind = match name {
-        "cargo" | "cross" => cargo(args),
-        "go" | "richgo" => match first {
-            "test" => CommandKind::Test,
-            "build" | "install" => CommandKind::Build,
-            "vet" => CommandKind::Lint,
-            "fmt" => CommandKind::Format,
-            "run" if words.get(1).is_some_and(|tool| tool.contains("gotestsum") || tool.contains("ginkgo")) => {
-                CommandKind::Test
-            }
-            "run"
-                if words.get(1).is_some_and(|tool| tool.contains("golangci-lint") || tool.contains("staticcheck")) =>
-            {
-                CommandKind::Lint
-            }
-            _ => CommandKind::Other,
-        },
-        "mvn" | "mvnw" | "mvnd" => maven(args, &words),
-        "gradle" | "gradlew" => gradle(args),
-        "make" | "gmake" | "just" | "task" | "mage" | "rake" | "inv" | "invoke" | "doit" | "ninja" | "earthly"
-        | "dune" | "rebar3" | "nmake" | "jake" | "gulp" | "grunt" | "fastlane" | "artisan" => targets(name, args),
-        "cmake" if has("--build") => {
-            let target = args.iter().position(|arg| *arg == "--target" || *arg == "-t").and_then(|at| args.get(at + 1));
-            if target.is_some_and(|target| matches!(*target, "test" | "check")) {
-                CommandKind::Test
-            } else {
-                CommandKind::Build
-            }
-        }
-        "gcc" | "g++" | "cc" | "c++" | "clang" | "clang++" | "rustc" | "javac" | "kotlinc" | "scalac" | "ghc"
-        | "nasm" | "ld" | "webpack" | "rollup" | "esbuild" | "tsup" | "parcel" | "msbuild" | "swiftc" | "swc"
-        | "ocamlfind" | "unbuild" | "electron-builder" => CommandKind::Build,
-        "vite" | "next" | "nuxt" | "astro" | "gatsby" | "remix" | "ionic" | "expo" | "hugo" | "jekyll" | "mkdocs"
-        | "docker" | "podman" | "buildah" | "trunk" | "tauri" | "vue-cli-service" | "react-scripts" | "craco"
-        | "hatch" | "flit" | "sls" => match first {
-            "build" | "bundle" => CommandKind::Build,
-            "test" => CommandKind::Test,
-            "lint" => CommandKind::Lint,
-            _ => CommandKind::Other,
-        },
-        "build" | "maturin" | "setup.py" | "meson" => CommandKind::Build,
-        "tsc" | "vue-tsc" => {
-            if has("--noEmit") || args.contains(&"--noEmit=true") {
-                CommandKind::Typecheck
-            } else if has("--init") || has("--showConfig") || has("-v") {
-                CommandKind::Other
-            } else {
-                CommandKind::Build
-            }
-        }
-        _ => return None,
-    };
-    Some(kind)
+    match name {
+        "cargo" | "cross" => Some(cargo(args)),
+        "mvn" | "mvnw" | "mvnd" => Some(maven(args)),
+        "gradle" | "gradlew" => Some(gradle(args)),
+        _ => None,
+    }
 }
 
 fn cargo(args: &[&str]) -> CommandKind {
@@ -95,7 +45,8 @@ fn cargo(args: &[&str]) -> CommandKind {
     }
 }
 
-fn maven(args: &[&str], words: &[&str]) -> CommandKind {
+fn maven(args: &[&str]) -> CommandKind {
+    let words: Vec<&str> = args.iter().filter(|arg| !arg.starts_with('-')).copied().collect();
     let skips = |arg: &&str| {
         arg.starts_with("-DskipTests") && !arg.ends_with("=false")
             || arg.starts_with("-Dmaven.test.skip") && !arg.ends_with("=false")
@@ -159,8 +110,8 @@ fn gradle(args: &[&str]) -> CommandKind {
     first_of(&kinds)
 }
 
-/// A program with targets or tasks.
-fn targets(name: &str, args: &[&str]) -> CommandKind {
+/// A program with targets or tasks; whether it builds where none is named.
+pub(super) fn targets(args: &[&str], builds: bool) -> CommandKind {
     const VALUED: [&str; 9] = ["-C", "-f", "-I", "-o", "-W", "--directory", "--file", "-d", "--justfile"];
     let mut names = Vec::new();
     let mut skip = false;
@@ -171,7 +122,6 @@ fn targets(name: &str, args: &[&str]) -> CommandKind {
         }
         skip = VALUED.contains(arg);
     }
-    let builds = matches!(name, "make" | "gmake" | "ninja" | "nmake" | "rake");
     if names.is_empty() {
         return if builds { CommandKind::Build } else { CommandKind::Other };
     }

@@ -1,5 +1,7 @@
 //! What stands before the command that is really run: `env`, `sudo`, `timeout`, `sh -c`, `docker exec`.
 
+use crate::toolchain::wrapper;
+
 /// A command without what wraps it.
 pub(super) enum Unwrapped<'a> {
     /// A script in an argument.
@@ -11,100 +13,6 @@ pub(super) enum Unwrapped<'a> {
     /// Program and arguments.
     Plain(&'a [String]),
 }
-
-/// A program that runs the command in its arguments.
-struct Wrapper {
-    name: &'static str,
-    /// Options whose value is the next word.
-    valued: &'static [&'static str],
-    /// So many words stand before the command.
-    operands: usize,
-}
-
-const fn wrapper(name: &'static str, valued: &'static [&'static str], operands: usize) -> Wrapper {
-    Wrapper { name, valued, operands }
-}
-
-/// The manuals of coreutils 9, util-linux 2.40, sudo 1.9, findutils 4.10, bash 5.3.
-const WRAPPERS: &[Wrapper] = &[
-    wrapper("env", &["-u", "--unset", "-C", "--chdir"], 0),
-    wrapper(
-        "sudo",
-        &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-D", "-R", "-T", "-U", "--user", "--group", "--chdir"],
-        0,
-    ),
-    wrapper("doas", &["-u", "-C"], 0),
-    wrapper("time", &["-f", "-o", "--format", "--output"], 0),
-    wrapper("gtime", &["-f", "-o", "--format", "--output"], 0),
-    wrapper("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
-    wrapper("gtimeout", &["-s", "-k", "--signal", "--kill-after"], 1),
-    wrapper("nice", &["-n", "--adjustment"], 0),
-    wrapper("ionice", &["-c", "-n", "--class", "--classdata"], 0),
-    wrapper("taskset", &["--cpu-list"], 1),
-    wrapper("nohup", &[], 0),
-    wrapper("setsid", &[], 0),
-    wrapper("stdbuf", &["-i", "-o", "-e"], 0),
-    wrapper("unbuffer", &[], 0),
-    wrapper("chronic", &[], 0),
-    wrapper("command", &[], 0),
-    wrapper("builtin", &[], 0),
-    wrapper("exec", &["-a"], 0),
-    wrapper("xargs", &["-n", "-P", "-I", "-d", "-L", "-a", "-s", "-E", "--max-args", "--max-procs", "--delimiter"], 0),
-    wrapper("flock", &["-w", "-E", "--timeout"], 1),
-    wrapper("caffeinate", &["-t", "-w"], 0),
-    wrapper("xvfb-run", &["-n", "-s", "-e", "-f", "-p", "-w", "--server-args"], 0),
-    wrapper("systemd-run", &["-p", "-u", "--unit", "--property"], 0),
-    wrapper("faketime", &[], 1),
-    wrapper("cross-env", &[], 0),
-    wrapper("cross-env-shell", &[], 0),
-    wrapper("dotenv", &["-e", "-v", "-p"], 0),
-];
-
-/// Programs whose first word says that a command follows.
-const SUBCOMMANDS: &[(&str, &[&str], Wrapper)] = &[
-    ("docker", &["exec"], wrapper("", CONTAINER, 1)),
-    ("docker", &["run"], wrapper("", CONTAINER, 1)),
-    ("docker", &["compose"], wrapper("", CONTAINER, 0)),
-    ("podman", &["exec", "run"], wrapper("", CONTAINER, 1)),
-    ("docker-compose", &["exec", "run"], wrapper("", CONTAINER, 1)),
-    ("kubectl", &["exec"], wrapper("", &["-n", "-c", "--namespace", "--container"], 1)),
-    ("direnv", &["exec"], wrapper("", &[], 1)),
-    ("mise", &["exec", "x"], wrapper("", &["-C", "--cd", "-j"], 0)),
-    ("asdf", &["exec"], wrapper("", &[], 0)),
-    ("rustup", &["run"], wrapper("", &[], 1)),
-    ("op", &["run"], wrapper("", &["--env-file"], 0)),
-    ("doppler", &["run"], wrapper("", &["-p", "-c", "--project", "--config"], 0)),
-    ("dotenvx", &["run"], wrapper("", &["-f", "-e"], 0)),
-    ("devbox", &["run"], wrapper("", &["-c", "--config"], 0)),
-];
-
-/// Options of `docker run|exec|compose` with a value.
-const CONTAINER: &[&str] = &[
-    "-e",
-    "-u",
-    "-w",
-    "-v",
-    "-p",
-    "-f",
-    "-m",
-    "--env",
-    "--env-file",
-    "--user",
-    "--workdir",
-    "--volume",
-    "--publish",
-    "--name",
-    "--network",
-    "--mount",
-    "--entrypoint",
-    "--platform",
-    "--file",
-    "--project-name",
-    "--profile",
-    "--memory",
-    "--cpus",
-    "--index",
-];
 
 /// Takes away what wraps a command, layer by layer.
 pub(super) fn unwrap(mut words: &[String]) -> Unwrapped<'_> {
@@ -137,16 +45,17 @@ fn inside<'a>(name: &str, args: &'a [String]) -> Option<&'a [String]> {
         return Some(&args[at + 1..]);
     }
     if name == "docker" && first == "compose" {
-        let rest = &args[1 + options(&args[1..], CONTAINER)..];
+        // As `docker-compose`, with options before the word that says what it does.
+        let (of, _) = wrapper(&["docker-compose", "exec"])?;
+        let rest = &args[1 + options(&args[1..], &of.valued)..];
         return match rest.split_first() {
-            Some((word, rest)) if word == "exec" || word == "run" => rest.get(options(rest, CONTAINER) + 1..),
+            Some((word, rest)) if word == "exec" || word == "run" => rest.get(options(rest, &of.valued) + 1..),
             _ => None,
         };
     }
-    let found = WRAPPERS.iter().find(|wrapper| wrapper.name == name).map(|wrapper| (wrapper, args));
-    let sub = || SUBCOMMANDS.iter().find(|(program, words, _)| *program == name && words.contains(&first));
-    let (wrapper, args) = found.or_else(|| sub().map(|(_, _, wrapper)| (wrapper, &args[1..])))?;
-    let mut at = options(args, wrapper.valued) + wrapper.operands;
+    let (wrapper, words) = wrapper(&[name, first])?;
+    let args = args.get(words - 1..)?;
+    let mut at = options(args, &wrapper.valued) + wrapper.operands;
     while args.get(at).is_some_and(|arg| arg == "--" || is_assignment(arg)) {
         at += 1;
     }
@@ -205,10 +114,10 @@ fn shell(args: &[String]) -> Option<Unwrapped<'_>> {
 }
 
 /// How many words options take up at the beginning of `args`; `valued` ones take two.
-pub(super) fn options(args: &[String], valued: &[&str]) -> usize {
+pub(super) fn options(args: &[String], valued: &[impl AsRef<str>]) -> usize {
     let mut at = 0;
     while let Some(arg) = args.get(at).filter(|arg| arg.len() > 1 && arg.starts_with('-')) {
-        at += if valued.contains(&arg.as_str()) { 2 } else { 1 };
+        at += if valued.iter().any(|option| option.as_ref() == arg) { 2 } else { 1 };
         if arg == "--" {
             break;
         }

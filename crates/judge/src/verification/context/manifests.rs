@@ -2,12 +2,13 @@
 
 use super::RepositorySignals;
 use super::signals::Package;
+use crate::toolchain::{manager_of, managers, projects};
 use globset::Glob;
 use serde_json::Value;
 
 /// Notes what a package's manifests say.
 pub(super) fn look(package: &Package, signals: &mut RepositorySignals) {
-    for finder in [cargo, node, python, go, java, cmake, make, others] {
+    for finder in [cargo, node, python, by_table, cmake, make] {
         finder(package, signals);
     }
 }
@@ -128,23 +129,17 @@ fn cargo(package: &Package, signals: &mut RepositorySignals) {
 
 /// The program that manages a Node package: its lockfile, the project's, `packageManager`, npm.
 fn manager(package: &Package, manifest: &Value) -> &'static str {
-    const LOCKFILES: [(&str, &str); 6] = [
-        ("pnpm-lock.yaml", "pnpm"),
-        ("yarn.lock", "yarn"),
-        ("bun.lock", "bun"),
-        ("bun.lockb", "bun"),
-        ("package-lock.json", "npm"),
-        ("npm-shrinkwrap.json", "npm"),
-    ];
-    let declared = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
     let root = package.root();
-    let lockfile = |package: &Package| LOCKFILES.iter().find(|(file, _)| package.has(file)).map(|(_, name)| *name);
-    let of_root = || json(&root, "package.json")?["packageManager"].as_str().map(str::to_owned);
-    let known = |name: &str| ["npm", "pnpm", "yarn", "bun"].into_iter().find(|manager| *manager == name);
-    lockfile(package)
-        .or_else(|| lockfile(&root))
-        .or_else(|| declared.and_then(known))
-        .or_else(|| of_root().as_deref().and_then(|text| text.split('@').next()).and_then(known))
+    let locked = |package: &Package| manager_of(|name| package.has(name), |name| package.text(name));
+    let known = |declared: &str| {
+        let name = declared.split('@').next().unwrap_or_default();
+        managers().iter().find(|manager| manager.name == name).map(|manager| manager.name.as_str())
+    };
+    let of_root = || json(&root, "package.json")?["packageManager"].as_str().and_then(known);
+    let manager = locked(package).or_else(|| locked(&root)).map(|(manager, _)| manager.name.as_str());
+    manager
+        .or_else(|| manifest["packageManager"].as_str().and_then(known))
+        .or_else(of_root)
         .or_else(|| root.has("pnpm-workspace.yaml").then_some("pnpm"))
         .unwrap_or("npm")
 }
@@ -234,30 +229,20 @@ fn is_test_file(name: &str) -> bool {
     name.strip_suffix(".py").is_some_and(|stem| stem.starts_with("test_") || stem.ends_with("_test") || stem == "tests")
 }
 
-fn go(package: &Package, signals: &mut RepositorySignals) {
-    if package.has("go.mod") {
-        signals.test(package.line("go test ./..."));
-        signals.build(package.line("go build ./..."));
-        signals.found(package.name("go.mod"));
-    }
-}
-
-fn java(package: &Package, signals: &mut RepositorySignals) {
-    // Modules of a build are tested from its root.
-    if !package.place.is_empty() && signals.found_in.iter().any(|file| file == "pom.xml" || file.contains("gradle")) {
-        return;
-    }
-    if package.has("pom.xml") {
-        let mvn = if package.has("mvnw") { "./mvnw" } else { "mvn" };
-        signals.test(package.line(&format!("{mvn} test")));
-        signals.build(package.line(&format!("{mvn} compile")));
-        signals.found(package.name("pom.xml"));
-    }
-    let files = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
-    if let Some(file) = files.into_iter().find(|file| package.has(file)) {
-        let gradle = if package.has("gradlew") { "./gradlew" } else { "gradle" };
-        signals.test(package.line(&format!("{gradle} test")));
-        signals.build(package.line(&format!("{gradle} assemble")));
+/// Projects whose manifest alone says how they are tested and built.
+fn by_table(package: &Package, signals: &mut RepositorySignals) {
+    let names = package.names();
+    for project in projects() {
+        let Some(file) = project.file_in(&names) else { continue };
+        // One above tests this one as well.
+        let is_covered = || signals.found_in.iter().any(|above| project.file_in(std::slice::from_ref(above)).is_some());
+        if project.covers_below && !package.place.is_empty() && is_covered() {
+            continue;
+        }
+        signals.test(package.line(&project.line(&project.test, &names)));
+        if let Some(build) = &project.build {
+            signals.build(package.line(&project.line(build, &names)));
+        }
         signals.found(package.name(file));
     }
 }
@@ -300,33 +285,4 @@ fn target(line: &str) -> Option<Vec<&str>> {
     let (names, rest) = line.split_once(':')?;
     let names: Vec<&str> = names.split_whitespace().collect();
     (!rest.starts_with('=') && !names.contains(&"=") && !line.contains(":=")).then_some(names)
-}
-
-/// Toolchains with one manifest and one way.
-fn others(package: &Package, signals: &mut RepositorySignals) {
-    const KNOWN: [(&str, &str, &str); 9] = [
-        ("Package.swift", "swift test", "swift build"),
-        ("mix.exs", "mix test", "mix compile"),
-        ("deno.json", "deno test", ""),
-        ("deno.jsonc", "deno test", ""),
-        ("gleam.toml", "gleam test", "gleam build"),
-        ("build.zig", "zig build test", "zig build"),
-        ("phpunit.xml", "vendor/bin/phpunit", ""),
-        ("phpunit.xml.dist", "vendor/bin/phpunit", ""),
-        (".rspec", "bundle exec rspec", ""),
-    ];
-    for (file, test, build) in KNOWN.into_iter().filter(|(file, ..)| package.has(file)) {
-        signals.test(package.line(test));
-        if !build.is_empty() {
-            signals.build(package.line(build));
-        }
-        signals.found(package.name(file));
-    }
-    let solution =
-        |(name, _): &(String, bool)| name.ends_with(".sln") || name.ends_with(".csproj") || name.ends_with(".slnx");
-    if let Some((name, _)) = package.entries("", 500).into_iter().find(solution) {
-        signals.test(package.line("dotnet test"));
-        signals.build(package.line("dotnet build"));
-        signals.found(package.name(&name));
-    }
 }

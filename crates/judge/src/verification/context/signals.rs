@@ -104,6 +104,17 @@ impl Package {
         Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
     }
 
+    /// Names of the files here that do not lead out, sorted.
+    pub(super) fn names(&self) -> Vec<String> {
+        let dir = self.inside(".").and_then(|dir| dir.read_dir().ok());
+        let names =
+            dir.into_iter().flatten().take(5_000).filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> =
+            names.filter(|name| self.inside(name).is_some_and(|path| path.is_file())).collect();
+        names.sort();
+        names
+    }
+
     /// Names of entries, sorted, at most so many; hidden ones and links are left out.
     pub(super) fn entries(&self, path: &str, most: usize) -> Vec<(String, bool)> {
         let Some(dir) = self.inside(if path.is_empty() { "." } else { path }) else { return Vec::new() };

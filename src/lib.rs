@@ -19,6 +19,11 @@
 //! checks it.
 #![forbid(unsafe_code)]
 
+// Types of other crates that stand in the signatures of ports and values: of the versions that these use.
+pub use async_trait::async_trait;
+pub use tokio_util::sync::CancellationToken;
+pub use {jiff, serde_json, tower};
+
 // Words: plain values and text.
 pub mod decomposition;
 #[doc(inline)]
@@ -64,5 +69,7 @@ pub mod report;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod runtime;
+#[doc(inline)]
+pub use runtime::{Reflexion, ReflexionBuilder};
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -72,7 +72,10 @@ fn spelled_out(source: &str) -> String {
         let (before, group) = (&rest[..at], &rest[open + 1..open + close]);
         let start = before.rfind('\n').map_or(0, |end| end + 1);
         let path = rest[start..open].trim_start();
-        assert!(!group.contains('{'), "`{path}{{{group}}}`: one level of braces, so that the imports can be read as text");
+        assert!(
+            !group.contains('{'),
+            "`{path}{{{group}}}`: one level of braces, so that the imports can be read as text"
+        );
         spelled.push_str(&rest[..start]);
         let items = group.split(',').map(str::trim).filter(|item| !item.is_empty());
         spelled.push_str(&items.map(|item| format!("{path}{item};")).collect::<Vec<_>>().join(" "));

@@ -19,6 +19,11 @@
 //! checks it.
 #![forbid(unsafe_code)]
 
+// Types of other crates that stand in the signatures of ports and values: of the versions that these use.
+pub use async_trait::async_trait;
+pub use tokio_util::sync::CancellationToken;
+pub use {jiff, serde_json, tower};
+
 // Words: plain values and text.
 pub mod decomposition;
 #[doc(inline)]
@@ -72,6 +77,8 @@ pub mod report;
 #[doc(inline)]
 pub use reflexion_testing::testing;
 pub mod runtime;
+#[doc(inline)]
+pub use runtime::{Reflexion, ReflexionBuilder};
 #[cfg(feature = "cli")]
 pub mod cli;
 

@@ -2,12 +2,13 @@
 
 use super::policies::guarded_agent;
 use super::redacted::RedactedAgent;
+use crate::domain::AgentReport;
 use crate::domain::policy;
 use crate::domain::policy::AgentKind;
 use crate::repair::Repair;
 use crate::services::{
-    Clock, Command, CommandError, CommandOutput, CommandRunner, Models, Sandboxed, Settings, Subagent, SubagentError,
-    Subagents, Watch,
+    AgentRequest, Clock, Command, CommandError, CommandOutput, CommandRunner, Models, RetryFrom, Sandboxed, Settings,
+    Subagent, SubagentError, Subagents, Watch,
 };
 use crate::subagents::{
     AcpAgent, AcpAgentParams, CliAgent, CliAgentParams, CommandAgent, CommandAgentParams, CompletionAgent,
@@ -74,6 +75,7 @@ fn make(
             runner: Arc::clone(runner),
         })),
         AgentKind::Repair => Arc::new(Repair),
+        AgentKind::Given => Arc::new(NotGiven(name.to_owned())),
         AgentKind::Cli { adapter, argv, options } => Arc::new(CliAgent::new(CliAgentParams {
             name: name.to_owned(),
             adapter: adapter.clone(),
@@ -105,6 +107,21 @@ fn make(
         })),
     };
     Ok(guarded_agent(name, Arc::new(RedactedAgent(inner)), &agent.limits))
+}
+
+/// Stands where the settings of a program of its own have an agent that it did not bring.
+struct NotGiven(String);
+
+#[async_trait]
+impl Subagent for NotGiven {
+    async fn run(&self, _: AgentRequest) -> Result<AgentReport, SubagentError> {
+        let message = "the program that names it does not bring it".to_owned();
+        Err(SubagentError::Missing { agent: self.0.clone(), message })
+    }
+
+    fn retry_from(&self) -> RetryFrom {
+        RetryFrom::Change
+    }
 }
 
 impl Subagents for AgentSet {

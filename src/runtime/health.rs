@@ -192,7 +192,7 @@ fn programs_of(settings: &dyn Settings, used: &[String]) -> Vec<String> {
         AgentKind::Cli { adapter, argv, .. } => {
             argv.first().cloned().or_else(|| Some(describe(adapter)?.program.clone()))
         }
-        AgentKind::Repair | AgentKind::Completion { .. } => None,
+        AgentKind::Repair | AgentKind::Completion { .. } | AgentKind::Given => None,
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |program: &String| {
@@ -225,6 +225,7 @@ impl Doctor<'_> {
         let what = format!("agent `{name}`");
         match &agent.kind {
             AgentKind::Repair => vec![Health::good(&what, "embedded")],
+            AgentKind::Given => vec![Health::good(&what, "brought by the program itself")],
             AgentKind::Command { argv } | AgentKind::Acp { argv, .. } => vec![self.program(&what, &argv[0])],
             AgentKind::Completion { model } => vec![self.model(&what, model).await],
             AgentKind::Cli { adapter, argv, .. } if !self.params.trusted => {

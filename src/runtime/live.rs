@@ -3,6 +3,7 @@
 use super::agents::{AgentSet, Parts};
 use super::events::TracedEvents;
 use super::files::task_file;
+use super::given::guarded;
 use super::judges::JudgeParts;
 use super::models::ModelSet;
 use super::policies::GuardedModels;
@@ -30,10 +31,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 /// Everything live: the orchestrator on real processes, git and files, with the settings of the current directory until
-/// `.with(…)` brings others.
+/// `.with(…)` brings others. Services that are given in place of these stay behind guards, see [`guarded`](super::guarded).
 #[must_use]
 pub fn live() -> Layers {
-    layers![
+    guarded(layers![
         root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Clock, dyn Notifiers;
         settings_of_current_dir, // project.json under the environment
         clock,                   // wall clock and ids
@@ -61,13 +62,13 @@ pub fn live() -> Layers {
         events,                  // logs; the program puts its progress display in this place
         notify::notifiers,       // whoever hears of a run that nobody watches; nobody unless `notify` says so
         shared::orchestrator     // the loop over all of these
-    ]
+    ])
 }
 
 /// Only the reflection service and what it needs, live: for a loop of your own.
 #[must_use]
 pub fn reflection_service_live() -> Layers {
-    layers![
+    guarded(layers![
         root: dyn ReflectionService;
         settings_of_current_dir,
         clock,
@@ -77,7 +78,7 @@ pub fn reflection_service_live() -> Layers {
         storage,
         generator,
         shared::reflection_service
-    ]
+    ])
 }
 
 async fn clock() -> Result<Svc<dyn Clock>, Infallible> {

@@ -21,10 +21,12 @@
 
 mod agents;
 mod analyze;
+mod builder;
 mod env_files;
 mod eval;
 mod events;
 mod files;
+mod given;
 mod health;
 mod hook;
 mod judge;
@@ -58,11 +60,13 @@ pub use crate::orchestrator::queue::{Readiness, readiness};
 pub use crate::storage::EvalFiles;
 pub use crate::verification::gates::seems_to_allow;
 pub use analyze::{Observations, history, past, read_observations, reflections};
+pub use builder::{Reflexion, ReflexionBuilder};
 pub use eval::{EvalError, EvalJudge, EvalParams, evaluate};
 pub use events::{EventLines, EventSinks};
 pub use files::{
     Imported, TaskFile, adopt_lessons, check_state, foreign_lessons, foreign_marks, read_import, run_began, task_file,
 };
+pub use given::guarded;
 pub use health::{
     Health, HealthParams, HealthState, agent_health, base_health, idle_globs, installed_agents, protect_health,
     runs_all_with, sandbox_health,

@@ -29,7 +29,7 @@ use tower::timeout::error::Elapsed;
 use tower::{BoxError, ServiceBuilder, ServiceExt};
 
 /// How much longer than the agent's own limit the deadline is: time enough for TERM, grace, KILL and the sweep.
-const GRACE: Duration = Duration::from_secs(30);
+pub(super) const GRACE: Duration = Duration::from_secs(30);
 
 /// A list of names needs no model to think.
 const LIST_LIMIT: Duration = Duration::from_secs(10);

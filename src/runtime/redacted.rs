@@ -27,13 +27,16 @@ impl CommandRunner for RedactedRunner {
 }
 
 fn redacted(output: CommandOutput) -> CommandOutput {
-    let [stdout, stderr, combined] = [output.stdout, output.stderr, output.combined].map(|output| {
-        let omitted = output.omitted();
-        let [head, tail] = [output.head, output.tail].map(|text| Redactor::of_process().redact_owned(text));
-        // As many bytes are left out as before.
-        Output { bytes: omitted + (head.len() + tail.len()) as u64, head, tail }
-    });
+    let [stdout, stderr, combined] = [output.stdout, output.stderr, output.combined].map(redact_output);
     CommandOutput { stdout, stderr, combined, ..output }
+}
+
+/// The same output without secrets.
+pub(super) fn redact_output(output: Output) -> Output {
+    let omitted = output.omitted();
+    let [head, tail] = [output.head, output.tail].map(|text| Redactor::of_process().redact_owned(text));
+    // As many bytes are left out as before.
+    Output { bytes: omitted + (head.len() + tail.len()) as u64, head, tail }
 }
 
 /// What the agent says and does is told without secrets.

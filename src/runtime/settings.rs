@@ -17,10 +17,15 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// [`ConfigError`] if `project.json` is missing or wrong.
 pub fn project(dir: impl AsRef<Path>) -> Result<Svc<dyn Settings>, ConfigError> {
+    Ok(Svc::new(values_of(dir.as_ref())?))
+}
+
+/// The same, before they are a service.
+pub(super) fn values_of(dir: &Path) -> Result<policy::Values, ConfigError> {
     // A variable that is not UTF-8 cannot be one of ours.
     let env = std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.into_string().ok()?))).collect();
-    let inputs = Inputs { dir: dir.as_ref().to_owned(), env, flags: Vec::new() };
-    settings_from(&config::load(&inputs)?)
+    let inputs = Inputs { dir: dir.to_owned(), env, flags: Vec::new() };
+    trusted_values(&config::load(&inputs)?)
 }
 
 /// Loaded settings as a service.
@@ -28,10 +33,14 @@ pub fn project(dir: impl AsRef<Path>) -> Result<Svc<dyn Settings>, ConfigError> 
 /// # Errors
 /// [`ConfigError`] if values do not fit together, or the project's own rules for secrets or files about tool chains cannot be used.
 pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
+    Ok(Svc::new(trusted_values(effective)?))
+}
+
+fn trusted_values(effective: &Effective) -> Result<policy::Values, ConfigError> {
     let values = effective.settings()?;
     look_for_secrets(&values, values.redaction_rules.as_deref())?;
     learn_toolchains(&values.toolchains)?;
-    Ok(Svc::new(values))
+    Ok(values)
 }
 
 /// Loaded settings before it is decided whether they are trusted: the project's own rules for secrets, which may also say what is none, and its

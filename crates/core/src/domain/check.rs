@@ -128,6 +128,44 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// A check that could not be started, and why, in words.
+    #[must_use]
+    pub fn not_run(scope: CheckScope, spec: CheckSpec, because: impl Into<String>) -> Self {
+        Self {
+            spec,
+            scope,
+            status: CheckStatus::NotRun { because: because.into() },
+            exit_status: None,
+            signal: None,
+            timed_out: false,
+            output: Output::default(),
+            duration_ms: 0,
+            signature: Signature::default(),
+            rewrote: Vec::new(),
+            changed_outside: Vec::new(),
+        }
+    }
+
+    /// A check that code decides, in place of a program: `Ok` passes, `Err` fails with this output. Equal outputs are the same failure.
+    ///
+    /// ```
+    /// # use reflexion_core::domain::{CheckReport, CheckScope, CheckSpec};
+    /// let spec: CheckSpec = serde_json::from_str(r#"{"name":"answer","run":"none"}"#)?;
+    /// let red = CheckReport::decided(CheckScope::Task, spec.clone(), Err("it is 41".to_owned()));
+    /// assert_eq!(red.how(), "exit status 1");
+    /// assert!(CheckReport::decided(CheckScope::Task, spec, Ok(())).passed());
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn decided(scope: CheckScope, spec: CheckSpec, result: Result<(), String>) -> Self {
+        let status = if result.is_ok() { CheckStatus::Passed } else { CheckStatus::Failed };
+        let exit_status = Some(i32::from(result.is_err()));
+        let output = result.err().unwrap_or_default();
+        let signature = Signature { fingerprint: output.clone(), ..Signature::default() };
+        let output = Output::whole(output);
+        Self { status, exit_status, signature, output, ..Self::not_run(scope, spec, "") }
+    }
+
     /// Whether the check ran and passed.
     #[must_use]
     pub fn passed(&self) -> bool {

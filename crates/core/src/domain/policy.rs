@@ -430,6 +430,8 @@ pub enum AgentKind {
         /// Which, and how it is asked.
         model: Model,
     },
+    /// One that the program which embeds this library brings; no settings file can name one.
+    Given,
 }
 
 /// How a coding agent is run.

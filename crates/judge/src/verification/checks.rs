@@ -1,7 +1,7 @@
 //! Running checks and saying how each ended.
 
 use super::result_files::ResultFiles;
-use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, Signature};
+use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
 use crate::services::{
     Command, CommandEnd, CommandError, CommandOutput, CommandRunner, FailureReader, Sandboxed, Verifier, VerifyRequest,
 };
@@ -66,7 +66,7 @@ impl Verifier for Checks {
         let mut reports = Vec::with_capacity(request.checks.len());
         for (scope, spec) in &request.checks {
             reports.push(if request.cancel.is_cancelled() {
-                not_run(*scope, spec, "the run was interrupted".to_owned())
+                CheckReport::not_run(*scope, spec.clone(), "the run was interrupted")
             } else {
                 self.run(*scope, spec, &request).await
             });
@@ -88,7 +88,7 @@ async fn blocking<T: Send + 'static>(look: impl FnOnce() -> Result<T, String> + 
 }
 
 fn finished(scope: CheckScope, spec: &CheckSpec, output: CommandOutput) -> CheckReport {
-    let mut report = CheckReport { output: output.combined, ..not_run(scope, spec, String::new()) };
+    let mut report = CheckReport { output: output.combined, ..CheckReport::not_run(scope, spec.clone(), "") };
     report.duration_ms = u64::try_from(output.duration.as_millis()).unwrap_or(u64::MAX);
     report.status = CheckStatus::Failed;
     match output.end {
@@ -106,7 +106,7 @@ fn finished(scope: CheckScope, spec: &CheckSpec, output: CommandOutput) -> Check
 
 fn not_started(scope: CheckScope, spec: &CheckSpec, error: &CommandError) -> CheckReport {
     let missing_path = matches!(error, CommandError::NotFound { program } if program.contains('/'));
-    let mut report = not_run(scope, spec, error.to_string());
+    let mut report = CheckReport::not_run(scope, spec.clone(), error.to_string());
     if missing_path {
         // A program of the project that is not there yet may be the very thing to be written.
         report.status = CheckStatus::Failed;
@@ -114,22 +114,6 @@ fn not_started(scope: CheckScope, spec: &CheckSpec, error: &CommandError) -> Che
         report.output = Output::whole(error.to_string());
     }
     report
-}
-
-fn not_run(scope: CheckScope, spec: &CheckSpec, because: String) -> CheckReport {
-    CheckReport {
-        spec: spec.clone(),
-        scope,
-        status: CheckStatus::NotRun { because },
-        exit_status: None,
-        signal: None,
-        timed_out: false,
-        output: Output::default(),
-        duration_ms: 0,
-        signature: Signature::default(),
-        rewrote: Vec::new(),
-        changed_outside: Vec::new(),
-    }
 }
 
 /// Why a check that exited is one that could not start: the shell did not find a program on PATH, or Python not the
@@ -167,7 +151,7 @@ mod tests {
         CheckReport {
             exit_status: Some(exit),
             output: Output::whole(output),
-            ..not_run(CheckScope::Task, &spec, String::new())
+            ..CheckReport::not_run(CheckScope::Task, spec.clone(), "")
         }
     }
 

@@ -6,7 +6,7 @@ use super::built::Built;
 use super::caught::catching;
 use super::list::Layers;
 use super::plan::{GraphError, Plan, needed_by_text};
-use super::provider::{Inputs, Provision};
+use super::provider::{Inputs, Provision, Root};
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
@@ -53,11 +53,11 @@ impl Layers {
     ///
     /// [`BuildError::Graph`] when the layers do not fit together, which `layers!` rules out for
     /// lists with a `root:` that were not changed; [`BuildError::Layer`] when a layer fails.
-    pub async fn build<R: Provision>(&self) -> Result<App<R>, BuildError> {
+    pub async fn build<R: Root + ?Sized>(&self) -> Result<App<R::Provision>, BuildError> {
         if let Some(mistake) = &self.mistake {
             return Err(mistake.clone().into());
         }
-        let plan = Plan::of(&self.entries, R::SERVICES)?;
+        let plan = Plan::of(&self.entries, R::Provision::SERVICES)?;
         let mut built = Built::nothing(plan.steps.iter().map(|step| step.entry.name));
         if let Err((step, cause)) = construct(&plan, &mut built).await {
             for failure in built.release().await {
@@ -66,7 +66,7 @@ impl Layers {
             let needing = plan.needing(step).map(|other| plan.steps[other].entry.name);
             return Err(BuildError::Layer { layer: plan.steps[step].entry.name, cause, needed_by: needing.collect() });
         }
-        let root = R::find(&built);
+        let root = R::Provision::find(&built);
         let root = root.expect("the plan ends only after the roots were built");
         Ok(App::new(root, built))
     }

@@ -17,12 +17,20 @@ struct Panicked(String);
 pub(super) async fn catching<T>(future: impl Future<Output = Result<T, BoxError>>) -> Result<T, BoxError> {
     match AssertUnwindSafe(future).catch_unwind().await {
         Ok(outcome) => outcome,
-        Err(payload) => Err(Panicked(text_of(payload.as_ref())).into()),
+        Err(payload) => Err(Panicked(panic_text(payload.as_ref())).into()),
     }
 }
 
 /// The text given to `panic!`, which is a `&str` or a `String` unless `panic_any` was used.
-fn text_of(payload: &(dyn Any + Send)) -> String {
+///
+/// For the payload that `catch_unwind` and the handles of threads and tasks give.
+///
+/// ```
+/// let caught = std::panic::catch_unwind(|| panic!("no luck")).unwrap_err();
+/// assert_eq!(reflexion_layer::layer::panic_text(&*caught), "no luck");
+/// ```
+#[must_use]
+pub fn panic_text(payload: &(dyn Any + Send)) -> String {
     if let Some(text) = payload.downcast_ref::<&str>() {
         (*text).to_owned()
     } else if let Some(text) = payload.downcast_ref::<String>() {

@@ -83,7 +83,7 @@ mod tests {
 
     fn with_a_hole() -> Layers {
         crate::layers![journal, config, generator]
-            .with::<dyn Config>(text("given"))
+            .with::<Svc<dyn Config>>(text("given"))
             .wrap::<dyn Generator>(|inner| inner)
             .with_layer("storage_s3", async |_: Svc<dyn Config>, _: Svc<dyn Metrics>| {
                 Ok::<Svc<dyn Storage>, BoxError>(text("s3"))

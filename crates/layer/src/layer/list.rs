@@ -2,8 +2,8 @@
 
 use super::BoxError;
 use super::plan::GraphError;
-use super::provider::{Construction, Inputs, Layer, Provider};
-use super::service::{Service, ServiceId, Svc};
+use super::provider::{Argument, Construction, Inputs, Layer, Provider};
+use super::service::{Handle, Service, ServiceId, Svc};
 use std::fmt;
 use std::sync::Arc;
 
@@ -91,6 +91,15 @@ pub struct Layers {
     pub(super) entries: Vec<Entry>,
     /// The first change that made no sense; `build` reports it, so that changes can be chained.
     pub(super) mistake: Option<GraphError>,
+    /// What goes around whatever is given in the place of a service.
+    guards: Vec<Guard>,
+}
+
+/// See [`Layers::guard`].
+#[derive(Clone)]
+struct Guard {
+    service: ServiceId,
+    put_around: Arc<dyn Fn(&mut Entry) + Send + Sync>,
 }
 
 /// One layer of the list, its types erased.
@@ -117,15 +126,18 @@ pub fn assemble(providers: &'static [Provider]) -> Layers {
         wrapped: Vec::new(),
         construct: Arc::new(|inputs| provider.layer.construct(inputs)),
     });
-    Layers { entries: entries.collect(), mistake: None }
+    Layers { entries: entries.collect(), mistake: None, guards: Vec::new() }
 }
 
 impl Layers {
-    /// Swaps in a ready value (a mock, a fake) for one service, or adds the service.
+    /// Swaps in a ready value (your own, a mock, a fake) for one service, or adds the service.
     ///
-    /// What only the replaced layer needed is not built any more.
+    /// A value may implement several services, so it says for which one it is given:
+    /// `.with(Svc::<dyn Storage>::new(MyStore))`, or as an `Arc<dyn Storage>`. What only the replaced
+    /// layer needed is not built any more.
     #[must_use]
-    pub fn with<S: Service + ?Sized>(self, value: Svc<S>) -> Self {
+    pub fn with<H: Handle>(self, value: H) -> Self {
+        let value = value.into_svc();
         self.with_layer("a given value", move || std::future::ready(Ok::<_, BoxError>(value.clone())))
     }
 
@@ -143,13 +155,74 @@ impl Layers {
             entry.gives.retain(|service| !L::GIVES.contains(service));
         }
         self.entries.retain(|entry| !entry.gives.is_empty());
-        self.entries.push(Entry {
+        let mut entry = Entry {
             name,
             needs: L::NEEDS.iter().flatten().copied().collect(),
             gives: L::GIVES.to_vec(),
             wrapped: Vec::new(),
             construct: Arc::new(move |inputs| layer.construct(inputs)),
-        });
+        };
+        for guard in self.guards.iter().filter(|guard| L::GIVES.contains(&guard.service)) {
+            (guard.put_around)(&mut entry);
+        }
+        self.entries.push(entry);
+        self
+    }
+
+    /// Puts a decorator around whatever will be given in the place of the service, by
+    /// [`with`](Self::with) or [`with_layer`](Self::with_layer), together with one other service that
+    /// it needs (settings, for example).
+    ///
+    /// This is how a list keeps a promise about services that it does not know: a time limit, or
+    /// that a panic is an error. What provides the service now stays as it is, and keeps the promise
+    /// itself. Decorators of [`wrap`](Self::wrap) stand outside of it.
+    ///
+    /// ```
+    /// # use reflexion_layer::layer::{BoxError, Svc};
+    /// # use std::convert::Infallible;
+    /// # trait Limit: Send + Sync { fn most(&self) -> usize; }
+    /// # trait Source: Send + Sync { fn lines(&self) -> Vec<String>; }
+    /// # reflexion_layer::service!(Limit, Source);
+    /// # struct Two;
+    /// # impl Limit for Two { fn most(&self) -> usize { 2 } }
+    /// # struct Lines(usize);
+    /// # impl Source for Lines { fn lines(&self) -> Vec<String> { vec!["a line".into(); self.0] } }
+    /// # async fn limit() -> Result<Svc<dyn Limit>, Infallible> { Ok(Svc::new(Two)) }
+    /// # async fn source() -> Result<Svc<dyn Source>, Infallible> { Ok(Svc::new(Lines(1))) }
+    /// struct Limited(Svc<dyn Source>, Svc<dyn Limit>);
+    /// impl Source for Limited {
+    ///     fn lines(&self) -> Vec<String> {
+    ///         self.0.lines().into_iter().take(self.1.most()).collect()
+    ///     }
+    /// }
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), BoxError> {
+    /// let layers = reflexion_layer::layers![source, limit]
+    ///     .guard::<dyn Source, dyn Limit>(|given, limit| Svc::new(Limited(given, limit)));
+    /// // Whoever uses the list brings a source that keeps no limit.
+    /// let app = layers.with(Svc::<dyn Source>::new(Lines(100))).build::<Svc<dyn Source>>().await?;
+    /// assert_eq!(app.lines().len(), 2);
+    /// # app.shutdown().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn guard<S: Service + ?Sized, N: Service + ?Sized>(
+        mut self,
+        decorate: impl Fn(Svc<S>, Svc<N>) -> Svc<S> + Send + Sync + 'static,
+    ) -> Self {
+        let decorate = Arc::new(decorate);
+        let put_around = move |entry: &mut Entry| {
+            if !entry.needs.contains(&N::ID) {
+                entry.needs.push(N::ID);
+            }
+            let (inner, decorate) = (Arc::clone(&entry.construct), Arc::clone(&decorate));
+            entry.construct = Arc::new(move |inputs| {
+                let (needed, decorate) = (Svc::<N>::take(inputs), Arc::clone(&decorate));
+                decorated(inner(inputs), move |service| decorate(service, needed.clone()))
+            });
+        };
+        self.guards.push(Guard { service: S::ID, put_around: Arc::new(put_around) });
         self
     }
 
@@ -175,19 +248,26 @@ impl Entry {
         let inner = Arc::clone(&self.construct);
         self.wrapped.push(S::ID);
         self.construct = Arc::new(move |inputs| {
-            let construction = inner(inputs);
             let decorate = Arc::clone(&decorate);
-            Box::pin(async move {
-                let mut made = construction.await?;
-                for (_, service) in &mut made {
-                    if let Some(service) = service.downcast_mut::<Svc<S>>() {
-                        *service = decorate(service.clone());
-                    }
-                }
-                Ok(made)
-            })
+            decorated(inner(inputs), move |service| decorate(service))
         });
     }
+}
+
+/// The same construction with a decorator around one of the services that it makes.
+fn decorated<S: Service + ?Sized>(
+    construction: Construction,
+    decorate: impl Fn(Svc<S>) -> Svc<S> + Send + 'static,
+) -> Construction {
+    Box::pin(async move {
+        let mut made = construction.await?;
+        for (_, service) in &mut made {
+            if let Some(service) = service.downcast_mut::<Svc<S>>() {
+                *service = decorate(service.clone());
+            }
+        }
+        Ok(made)
+    })
 }
 
 impl fmt::Debug for Layers {
@@ -221,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_list_can_be_built_again() {
-        let layers = noting(&Events::default()).with::<dyn Storage>(text("given"));
+        let layers = noting(&Events::default()).with::<Svc<dyn Storage>>(text("given"));
         check_text(layers.clone(), "given generator(config)").await;
         check_text(layers, "given generator(config)").await;
     }
@@ -246,8 +326,8 @@ mod tests {
             Ok(text(format!("{} {}", storage.text(), generator.text())))
         }
         let layers = crate::layers![both, reflection];
-        check_text(layers.clone().with::<dyn Generator>(text("given")), "left given").await;
-        check_text(layers.with::<dyn Storage>(text("given")), "given right").await;
+        check_text(layers.clone().with::<Svc<dyn Generator>>(text("given")), "left given").await;
+        check_text(layers.with::<Svc<dyn Storage>>(text("given")), "given right").await;
     }
 
     #[tokio::test]
@@ -263,10 +343,32 @@ mod tests {
     async fn a_change_acts_on_the_list_as_it_stands() {
         let layers = noting(&Events::default());
         let loud = |inner: Svc<dyn Generator>| text(inner.text().to_uppercase());
-        let wrapped_last = layers.clone().with::<dyn Generator>(text("g")).wrap(loud);
+        let wrapped_last = layers.clone().with::<Svc<dyn Generator>>(text("g")).wrap(loud);
         check_text(wrapped_last, "storage(config) G").await;
-        let given_last = layers.wrap(loud).with::<dyn Generator>(text("g"));
+        let given_last = layers.wrap(loud).with::<Svc<dyn Generator>>(text("g"));
         check_text(given_last, "storage(config) g").await;
+    }
+
+    #[tokio::test]
+    async fn a_guard_stands_around_what_is_given_and_within_what_is_wrapped() {
+        let guarded = noting(&Events::default()).guard::<dyn Generator, dyn Config>(|given, config| {
+            text(format!("guarded({} by {})", given.text(), config.text()))
+        });
+        check_text(guarded.clone(), "storage(config) generator(config)").await;
+        let loud = |inner: Svc<dyn Generator>| text(inner.text().to_uppercase());
+        let given = guarded.clone().with::<Svc<dyn Generator>>(text("mine"));
+        check_text(given.clone(), "storage(config) guarded(mine by config)").await;
+        check_text(given.wrap(loud), "storage(config) GUARDED(MINE BY CONFIG)").await;
+        let by_layer = guarded.with_layer("mine", async |storage: Svc<dyn Storage>| {
+            Ok::<Svc<dyn Generator>, BoxError>(text(format!("on {}", storage.text())))
+        });
+        check_text(by_layer, "storage(config) guarded(on storage(config) by config)").await;
+    }
+
+    #[tokio::test]
+    async fn a_shared_pointer_is_given_like_a_handle() {
+        let storage = text::<dyn Storage>("shared").into_arc();
+        check_text(noting(&Events::default()).with(storage), "shared generator(config)").await;
     }
 
     #[tokio::test]

@@ -105,11 +105,12 @@ mod fixture;
 pub use app::{App, ShutdownError};
 pub use build::BuildError;
 pub use built::ReleaseFailure;
+pub use caught::panic_text;
 pub use list::Layers;
 pub use plan::{GraphError, Link};
-pub use provider::{Argument, Layer, Provision};
+pub use provider::{Argument, Layer, Provision, Root};
 pub use scope::{Released, Scope};
-pub use service::{ImplementedBy, Service, ServiceId, Svc};
+pub use service::{Handle, ImplementedBy, Service, ServiceId, Svc};
 
 /// Any error a layer or a finalizer may end in.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

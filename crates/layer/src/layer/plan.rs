@@ -156,9 +156,9 @@ impl Planner<'_> {
 #[cfg(test)]
 mod tests {
     use crate::layer::fixture::{Config, Events, Generator, Metrics, Reflection, Storage, noting, text};
-    use crate::layer::{BoxError, Layers, Provision, Svc};
+    use crate::layer::{BoxError, Layers, Root, Svc};
 
-    async fn check_error<R: Provision + std::fmt::Debug>(layers: Layers, expected: &str) {
+    async fn check_error<R: Root>(layers: Layers, expected: &str) {
         let error = layers.build::<R>().await.unwrap_err();
         assert_eq!(error.to_string(), expected);
     }

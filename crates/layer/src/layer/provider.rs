@@ -53,7 +53,7 @@ pub trait Argument: Sized + Send + 'static {
     fn take(inputs: Inputs<'_>) -> Self;
 }
 
-/// What a layer may provide and a build may be asked for: [`Svc<dyn Trait>`](Svc) or a pair.
+/// What a layer may provide: [`Svc<dyn Trait>`](Svc), or a tuple of up to four of them.
 pub trait Provision: Sized + Send + 'static {
     /// The services it consists of.
     #[doc(hidden)]
@@ -66,6 +66,24 @@ pub trait Provision: Sized + Send + 'static {
     /// Finds the services among those that were built.
     #[doc(hidden)]
     fn find(built: &Built) -> Option<Self>;
+}
+
+/// What [`Layers::build`](super::Layers::build) may be asked for: [`Svc<dyn Trait>`](Svc), or a tuple of up to
+/// four of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be asked of `build`",
+    label = "not a handle to a service",
+    note = "ask for the handle: `build::<Svc<dyn Trait>>()`, for example `build::<Svc<dyn ReflectionService>>()`; for several: `build::<(Svc<dyn A>, Svc<dyn B>)>()`",
+    note = "each trait must be registered once with `service!(Trait)`"
+)]
+pub trait Root {
+    /// What is built.
+    #[doc(hidden)]
+    type Provision: Provision;
+}
+
+impl<S: Service + ?Sized> Root for Svc<S> {
+    type Provision = Self;
 }
 
 /// Where a layer's arguments come from.
@@ -104,9 +122,13 @@ impl<S: Service + ?Sized> Provision for Svc<S> {
     }
 }
 
-/// Implements [`Provision`] for several services at once.
+/// Implements [`Provision`] and [`Root`] for several services at once.
 macro_rules! provision_of_services {
     ($($service:ident)*) => {
+        impl<$($service: Service + ?Sized),*> Root for ($(Svc<$service>,)*) {
+            type Provision = Self;
+        }
+
         impl<$($service: Service + ?Sized),*> Provision for ($(Svc<$service>,)*) {
             const SERVICES: &'static [ServiceId] = &[$($service::ID),*];
 

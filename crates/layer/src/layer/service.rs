@@ -205,6 +205,38 @@ impl<S: ?Sized> Svc<S> {
     }
 }
 
+/// What can be given for a service: a [`Svc<dyn Trait>`](Svc) or an `Arc<dyn Trait>`.
+///
+/// Both say for which service they stand; a plain value does not, because it may implement several.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say for which service it is given",
+    label = "a plain value, not a service",
+    note = "write `.with(Svc::<dyn Trait>::new(value))`, for example `.with(Svc::<dyn Storage>::new(MyStore))`"
+)]
+pub trait Handle: Sized {
+    /// For which service.
+    type Service: Service + ?Sized;
+
+    /// The shared handle.
+    fn into_svc(self) -> Svc<Self::Service>;
+}
+
+impl<S: Service + ?Sized> Handle for Svc<S> {
+    type Service = S;
+
+    fn into_svc(self) -> Svc<S> {
+        self
+    }
+}
+
+impl<S: Service + ?Sized> Handle for Arc<S> {
+    type Service = S;
+
+    fn into_svc(self) -> Svc<S> {
+        Svc(self)
+    }
+}
+
 impl<S: ?Sized> From<Arc<S>> for Svc<S> {
     fn from(shared: Arc<S>) -> Self {
         Svc(shared)

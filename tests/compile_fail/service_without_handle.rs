@@ -1,0 +1,25 @@
+use reflexion::layer::{BoxError, Svc};
+use reflexion::runtime;
+use reflexion::services::{ReflectionService, Storage};
+
+struct MyStore;
+
+async fn asks_for_the_trait() -> Result<(), BoxError> {
+    let app = runtime::reflection_service_live().build::<dyn ReflectionService>().await?;
+    app.shutdown().await?;
+    Ok(())
+}
+
+fn gives_a_plain_value() {
+    let _ = runtime::reflection_service_live().with(MyStore);
+}
+
+fn gives_what_is_no_store() {
+    let _ = runtime::reflection_service_live().with(Svc::<dyn Storage>::new(MyStore));
+}
+
+fn main() {
+    let _ = asks_for_the_trait();
+    gives_a_plain_value();
+    gives_what_is_no_store();
+}

@@ -84,5 +84,5 @@ pub mod cli;
 
 // The code of the guide is compiled with the documentation tests.
 #[cfg(all(doctest, feature = "testing"))]
-#[doc = include_str!("../docs/testing.md")]
+#[doc = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/testing.md"))]
 mod guide {}

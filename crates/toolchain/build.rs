@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{env, fs, io};
 
 fn main() -> io::Result<()> {
-    let dir = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("../../config/toolchains");
+    let dir = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join("config/toolchains");
     println!("cargo::rerun-if-changed={}", dir.display());
     let mut names = Vec::new();
     for entry in fs::read_dir(&dir)? {

@@ -29,11 +29,16 @@ fn table() -> Table {
 }
 
 fn files_below(dir: &Path, found: &mut Vec<PathBuf>) {
+    all_files_below(dir, found);
+    found.retain(|path| path.extension().is_some_and(|e| e == "rs"));
+}
+
+fn all_files_below(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            files_below(&path, found);
-        } else if path.extension().is_some_and(|e| e == "rs") {
+            all_files_below(&path, found);
+        } else {
             found.push(path);
         }
     }
@@ -235,6 +240,39 @@ fn whoever_wants_the_memory_alone_builds_nothing_that_talks() {
         ["reqwest", "hyper", "rustls", "genai", "ratatui", "crossterm", "indicatif", "agent-client-protocol", "clap"];
     let found: Vec<&str> = heavy.into_iter().filter(|name| packages.contains(name)).collect();
     assert!(found.is_empty(), "the memory needs {found:?}");
+}
+
+/// What a crate takes from `config/` while it is compiled lies in its own directory, behind a link: what is published has it, too.
+#[test]
+fn a_package_holds_all_that_is_compiled_into_it() {
+    for source in sources() {
+        let text = source.text();
+        for included in without_tests(&text).split("include_str!(").skip(1) {
+            let argument = included.split(';').next().unwrap_or_default();
+            assert!(!argument.contains("../"), "{}: what is included must be in the package", source.path.display());
+        }
+    }
+    for src in source_dirs() {
+        let script = fs::read_to_string(src.with_file_name("build.rs")).unwrap_or_default();
+        assert!(!script.contains("../"), "{}: what its build reads must be in the package", src.display());
+    }
+    for src in source_dirs().iter().filter(|src| src.with_file_name("config").is_dir()) {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["package", "--list", "--no-verify", "--allow-dirty", "--offline"])
+            .current_dir(src.parent().unwrap());
+        let listed = cargo.output().unwrap();
+        assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let listed: BTreeSet<&str> = listed.lines().collect();
+        let mut files = Vec::new();
+        all_files_below(&src.with_file_name("config"), &mut files);
+        assert!(!files.is_empty());
+        for file in files {
+            let name = file.strip_prefix(src.parent().unwrap()).unwrap().to_str().unwrap();
+            assert!(listed.contains(name), "the package of {} has no {name}", crate_of(src));
+        }
+    }
 }
 
 /// The name of the directory of a crate, by that of its sources.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// A file of ours that OpenCode loads.
-const PLUGIN: &str = include_str!("../../../config/plugins/opencode.js");
+const PLUGIN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/plugins/opencode.js"));
 /// By which a plugin file is known to be ours.
 const PLUGIN_MARK: &str = "// Written by `reflexion hook install opencode`";
 

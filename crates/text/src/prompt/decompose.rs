@@ -7,7 +7,7 @@ use super::template::{TemplateError, fill};
 use crate::domain::{MOST_PARTS, ProposedPart, Task};
 use serde_json::{Map, Value, json};
 
-const TEMPLATE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/decompose.md"));
+const TEMPLATE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/decompose.md"));
 
 /// Cap of the task and of its criteria, in bytes.
 const TASK_BYTES: usize = 16 * 1024;

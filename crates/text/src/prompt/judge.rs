@@ -21,13 +21,13 @@ const FACTS_BYTES: usize = 8 * 1024;
 
 /// The prompts, by name, as they stand in `config/prompts/`.
 pub const PROMPTS: [(&str, &str); 7] = [
-    ("judge", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/judge.md"))),
-    ("reviewer", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/reviewer.md"))),
-    ("auditor", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/auditor.md"))),
-    ("self_assessment", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/self_assessment.md"))),
-    ("stuck", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/stuck.md"))),
-    ("compaction", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/compaction.md"))),
-    ("rubric", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../config/prompts/rubric.md"))),
+    ("judge", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/judge.md"))),
+    ("reviewer", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/reviewer.md"))),
+    ("auditor", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/auditor.md"))),
+    ("self_assessment", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/self_assessment.md"))),
+    ("stuck", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/stuck.md"))),
+    ("compaction", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/compaction.md"))),
+    ("rubric", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/prompts/rubric.md"))),
 ];
 
 /// A turn, as whoever judges it is shown it; empty parts are left out.

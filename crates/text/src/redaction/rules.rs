@@ -193,8 +193,8 @@ impl Rules {
 
     /// Those and more, from texts that were checked.
     pub fn with<'a>(more: impl IntoIterator<Item = &'a String>) -> Self {
-        let theirs = include_str!("../../../../config/redaction/gitleaks.toml");
-        let ours = include_str!("../../../../config/redaction/rules.toml");
+        let theirs = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/redaction/gitleaks.toml"));
+        let ours = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/redaction/rules.toml"));
         let texts = [theirs, ours].into_iter().chain(more.into_iter().map(String::as_str));
         Self::of(
             texts.map(|text| toml::from_str(text).expect("a test reads what is shipped, and what is added is checked")),

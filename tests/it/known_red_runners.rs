@@ -389,3 +389,34 @@ fn doctor_says_which_checks_stop_at_a_failure() {
         .collect();
     assert_eq!(advised, ["check `stops`"], "{doctor}");
 }
+
+#[test]
+fn a_known_red_test_that_stops_earlier_than_it_did_is_a_new_failure() {
+    if !is_there("python3") {
+        return;
+    }
+    let tests = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_order(self):\n    \
+                 self.assertEqual(calc.order(1, 2), 'b')\n    self.assertEqual(calc.order(0.1, 0.2), 'b')\n";
+    let base = "def order(a, b): return 'b' if int(b) > int(a) else 'a'\n";
+    let ends = |agent: &str| {
+        let project = Project::new(agent);
+        project.write("calc.py", base);
+        project.write("test_calc.py", tests);
+        project.config(|config| {
+            config["maxAttempts"] = json!(1);
+            config["checks"] = json!([{"name": "suite", "run": "python3 -B -m unittest"}]);
+        });
+        project.tasks(&[json!({"id": "a", "title": "Say what order is for"})]);
+        let task = project.run(&["run", "--json"]).task("a");
+        (task["verdict"].as_str().unwrap_or_default().to_owned(), task["cause"].to_string())
+    };
+    // The same words, `'a' != 'b'`, of a line that passed at the base.
+    let (verdict, cause) = ends("printf \"def order(a, b): return 'a'\\n\" > calc.py");
+    assert_eq!(verdict, "false_done", "{cause}");
+    assert!(cause.contains("`test_calc.T.test_order` fails at an earlier line of its test than at the base"), "{cause}");
+    let (verdict, cause) = ends("printf '# the larger one\\n' >> calc.py");
+    assert_eq!(verdict, "confirmed", "{cause}");
+    // A test above it moves it.
+    let (verdict, cause) = ends("printf '# the larger one\\n' >> calc.py; sed -i 's/^class/# order\\nclass/' test_calc.py");
+    assert_eq!(verdict, "confirmed", "{cause}");
+}

@@ -304,7 +304,8 @@ fn a_check_that_says_nothing_is_compared_with_nothing() {
     assert!(!silent.contains("exactly as") && !silent.contains("the same change"), "{silent}");
     let loud = lessons("echo 'Error: it is not right'; exit 1", changes);
     assert!(
-        loud.contains("failed exactly as attempt 1 did") && loud.contains("Do not make the same change again"),
+        loud.contains("failed in the same way as attempt 1")
+            && loud.contains("The same change alone would fail in the same way again"),
         "{loud}"
     );
     // Who has changed nothing has made no change that could be made again.

@@ -55,6 +55,10 @@ pub use reflexion_agents::subagents;
 pub use reflexion_judge::verification;
 #[doc(inline)]
 pub use reflexion_repair::repair;
+#[doc(inline)]
+pub use reflexion_transcript::reading;
+#[doc(inline)]
+pub use reflexion_transcript::streams;
 pub mod reflection;
 #[doc(inline)]
 pub use reflexion_memory::storage;

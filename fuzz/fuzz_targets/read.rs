@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use reflexion::subagents::reading::FORMATS;
-use reflexion::subagents::reading::read;
+use reflexion::reading::FORMATS;
+use reflexion::reading::read;
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((first, rest)) = bytes.split_first() else { return };

@@ -10,8 +10,8 @@ use crate::hooks::{Gating, Hook, HookEnvironment, HookMode, Payload, Rules, Stop
 use crate::host::{HostWorkTree, SystemClock};
 use crate::layer::Svc;
 use crate::prompt::{Feedback, first_bytes};
+use crate::reading::Reading;
 use crate::services::{Clock, CompletionVerifier, Settings, UsageMeter, WorkTree};
-use crate::subagents::reading::Reading;
 use crate::{config, hooks};
 use std::io;
 use std::io::Read;

@@ -1,6 +1,6 @@
 //! Judging what is in a file: transcripts and questions from elsewhere.
 
-pub use crate::subagents::reading::{
+pub use crate::reading::{
     FORMATS as TRANSCRIPT_FORMATS, Format as TranscriptFormat, ReadError as TranscriptReadError,
     Reading as TranscriptReading, read as read_transcript,
 };

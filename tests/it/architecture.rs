@@ -267,7 +267,6 @@ fn a_package_holds_all_that_is_compiled_into_it() {
         let listed: BTreeSet<&str> = listed.lines().collect();
         let mut files = Vec::new();
         all_files_below(&src.with_file_name("config"), &mut files);
-        assert!(!files.is_empty());
         for file in files {
             let name = file.strip_prefix(src.parent().unwrap()).unwrap().to_str().unwrap();
             assert!(listed.contains(name), "the package of {} has no {name}", crate_of(src));

@@ -2,7 +2,7 @@
 
 use assert_cmd::Command;
 use reflexion::domain::Ending;
-use reflexion::subagents::reading::{Reading, read};
+use reflexion::reading::{Reading, read};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

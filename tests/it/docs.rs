@@ -359,7 +359,7 @@ fn the_examples_of_the_formats_are_read() {
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
             "Verdicts" => each().for_each(|l| assert_eq!(parse::<SessionVerdict>(l, *line).v, 1)),
             "Judged transcripts" => {
-                let reading = reflexion::subagents::reading::read(text.as_bytes(), None).expect("the plain form");
+                let reading = reflexion::reading::read(text.as_bytes(), None).expect("the plain form");
                 assert_eq!((reading.trace.calls, reading.unread.total()), (3, 0));
             }
             "Command generator" if text.contains("\"failureType\"") => drop(parse::<FailureContext>(text, *line)),

@@ -7,6 +7,7 @@ use reflexion_files::files;
 #[cfg(feature = "llm")]
 use reflexion_http::http;
 use reflexion_text::prompt;
+use reflexion_transcript::streams;
 
 pub mod subagents;
 pub mod llm;

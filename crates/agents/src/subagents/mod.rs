@@ -7,10 +7,10 @@ mod acp;
 mod cli;
 mod command;
 mod completion;
-pub mod reading;
 mod request;
 
+pub use crate::streams::program::{AGENTS, Description, Login, Version, describe, with_estimate};
 pub use acp::{AcpAgent, AcpAgentParams};
-pub use cli::{AGENTS, CliAgent, CliAgentParams, Description, Login, Version, describe, with_estimate};
+pub use cli::{CliAgent, CliAgentParams};
 pub use command::{CommandAgent, CommandAgentParams};
 pub use completion::{CompletionAgent, CompletionAgentParams};

@@ -60,7 +60,7 @@ impl Subagent for AcpAgent {
 
     #[cfg(feature = "acp")]
     fn abilities(&self) -> Abilities {
-        Abilities { resume: true, fork: false, read_only: super::rules::has_read_only_mode(&self.params.argv) }
+        Abilities { resume: true, fork: false, read_only: crate::streams::acp::has_read_only_mode(&self.params.argv) }
     }
 }
 

@@ -1,11 +1,10 @@
 //! One conversation: initialize, a session, its options, the prompt, and how it stops.
 
-use super::listener::{Listener, Phase};
-use super::rules::{Failure, RULES};
 use super::session::{Choice, Session};
 use super::wire::{Agent, AskError, VERSION};
 use crate::domain::TranscriptItem;
 use crate::services::{AgentRequest, Clock, Conversation as Asked, Mode};
+use crate::streams::acp::{Failure, Listener, Phase, read_only_modes, work_modes};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -173,13 +172,13 @@ impl Conversation {
     async fn choose_mode(&self, session: &Session) -> Result<(), Trouble> {
         let offered = session.offered(Choice::Mode);
         let first = |of: &'static [String]| of.iter().map(String::as_str).find(|mode| offered.contains(mode));
-        let is_read_only = |mode: &str| RULES.read_only_modes.iter().any(|known| known == mode);
+        let is_read_only = |mode: &str| read_only_modes().iter().any(|known| known == mode);
         let current = session.current(Choice::Mode);
         let mode = match self.request.mode {
-            Mode::ReadOnly => Some(first(&RULES.read_only_modes).ok_or_else(|| {
+            Mode::ReadOnly => Some(first(read_only_modes()).ok_or_else(|| {
                 Trouble::Unsupported(format!("it has no read-only mode; it offers: {}", offered.join(", ")))
             })?),
-            Mode::Work => current.filter(|mode| is_read_only(mode)).and_then(|_| first(&RULES.work_modes)),
+            Mode::Work => current.filter(|mode| is_read_only(mode)).and_then(|_| first(work_modes())),
         };
         match mode.filter(|mode| current != Some(mode)).and_then(|mode| session.choose(Choice::Mode, mode)) {
             Some(change) => self.ask(change.method, change.params).await.map(drop),

@@ -1,11 +1,8 @@
 //! Any agent that speaks the Agent Client Protocol (version 1) on stdin and stdout.
 //!
 //! The agent is our own child process (`run`); the crate `agent-client-protocol` does the JSON-RPC on its lines (`wire`).
-//! A `conversation` opens a session, chooses its model and mode, sends the prompt and waits; meanwhile a `listener` hears
-//! what the agent says by itself, tells it to the transcript, answers permissions at once, and knows when a limit is
-//! exceeded. At the end `report` says why it ended. Messages are read as JSON, not as the crate's types: agents say more
-//! than the protocol has. What is particular to some agents stands in `config/agents/acp.json` (`rules`). A
-//! recorded conversation is heard again by the same listener (`replay`).
+//! A `conversation` opens a session, chooses its model and mode, sends the prompt and waits; meanwhile a listener
+//! (`streams::acp`) hears what the agent says by itself. At the end `report` says why it ended.
 //!
 //! What was seen of real agents: opencode's reply has the last step's tokens only; gemini-cli cannot write new files if
 //! it is offered a file system; codex-acp ends a turn normally after errors of its model's service and says so beside
@@ -21,27 +18,11 @@ mod conversation;
 #[cfg(feature = "acp")]
 mod session;
 #[cfg(feature = "acp")]
-mod listener;
-#[cfg(feature = "acp")]
-mod calls;
-#[cfg(feature = "acp")]
-mod permission;
-#[cfg(feature = "acp")]
-mod replay;
-#[cfg(feature = "acp")]
 mod report;
-#[cfg(feature = "acp")]
-mod usage;
-#[cfg(feature = "acp")]
-mod rules;
-#[cfg(feature = "acp")]
-mod text;
 #[cfg(feature = "acp")]
 mod wire;
 
 pub use agent::{AcpAgent, AcpAgentParams};
-#[cfg(feature = "acp")]
-pub(super) use replay::Replay;
 
 #[cfg(all(test, feature = "acp"))]
 mod player;

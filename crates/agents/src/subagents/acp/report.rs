@@ -1,12 +1,10 @@
 //! Why a run ended, from the conversation first and the process second.
 
 use super::conversation::{Stop, Told, Trouble};
-use super::listener::Heard;
-use super::rules::RULES;
-use super::usage::tokens;
 use crate::domain::{AgentReport, CostSource, Ending, Timestamp, Usage};
 use crate::prompt::{last_bytes, plain};
 use crate::services::{CommandEnd, CommandOutput, SubagentError};
+use crate::streams::acp::{Heard, tells_last_step_only, tokens};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -30,7 +28,7 @@ impl Told {
     /// What the run used. An agent whose reply has the last step's tokens only says nothing about several.
     pub(super) fn usage(&self, heard: &Heard) -> Usage {
         let reply = self.result.as_ref().and_then(|result| result.as_ref().ok());
-        let last_step_only = RULES.last_step_usage.contains(&self.agent) && heard.turns > 1;
+        let last_step_only = tells_last_step_only(&self.agent) && heard.turns > 1;
         let tokens = reply.filter(|_| !last_step_only).map(tokens).unwrap_or_default();
         // Some agents count an earlier run's cost again when they go on with its session, some begin at zero.
         let cost = heard.cost.map(|cost| if cost >= heard.cost_before { cost - heard.cost_before } else { cost });

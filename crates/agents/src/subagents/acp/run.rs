@@ -1,16 +1,15 @@
 //! One run: the agent's process and the conversation with it, side by side.
 
 use super::super::request::{environment, write_prompt};
-use super::super::with_estimate;
 use super::agent::AcpAgentParams;
 use super::conversation::{Conversation, Told};
-use super::listener::{Listener, ListenerParams};
 use super::report::Over;
 use super::wire;
-use super::wire::Hears;
 use crate::domain::policy::Permissions;
 use crate::domain::{AgentReport, CheckCommand};
 use crate::services::{AgentRequest, Command, CommandError, CommandOutput, Mode, SubagentError, Watch};
+use crate::streams::acp::{Hears, Listener, ListenerParams};
+use crate::streams::program::with_estimate;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;

@@ -4,6 +4,7 @@
 //! (and drop), and none of them may end a run.
 
 use crate::services::{Flow, OutputReader};
+use crate::streams::acp::Hears;
 use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::{
     Builder, Channel, Client, ConnectionTo, Dispatch, Error, TransportFrame, UntypedMessage,
@@ -22,18 +23,6 @@ pub(super) const VERSION: ProtocolVersion = ProtocolVersion::V1;
 
 /// A line of more bytes ends the run; agents send whole files, so it is generous.
 const LINE_BYTES: usize = 64 * 1024 * 1024;
-
-/// Hears what an agent says by itself.
-pub(super) trait Hears: Send + Sync + 'static {
-    /// A notification.
-    fn told(&self, method: &str, params: &Value);
-    /// A request; the answer is sent at once. None: there is no such method here.
-    fn asked(&self, method: &str, params: &Value) -> Option<Value>;
-    /// A line that is no message.
-    fn garbage(&self, line: &str);
-    /// A line that is longer than can be read; the program is ended.
-    fn too_long(&self, limit: usize);
-}
 
 /// A question was not answered.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -2,10 +2,6 @@
 
 use super::super::request::{environment, write_prompt};
 use super::arguments::ArgumentsFor;
-use super::conclusion::Conclusion;
-use super::description::{Description, describe};
-use super::fold::{Fold, FoldParams};
-use super::lines::Lines;
 use crate::domain::policy::AgentOptions;
 use crate::domain::{AgentReport, CheckCommand, Ending};
 use crate::prompt::last_bytes;
@@ -13,6 +9,7 @@ use crate::services::{
     Abilities, AgentRequest, Clock, Command, CommandError, CommandOutput, CommandRunner, Conversation, Flow,
     OutputReader, RetryFrom, Subagent, SubagentError, Watch,
 };
+use crate::streams::program::{Conclusion, Description, Fold, FoldParams, Lines, describe};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -74,8 +71,13 @@ impl CliAgent {
 
     fn command(&self, request: &AgentRequest) -> Result<Command, SubagentError> {
         let params = &self.params;
-        let run = ArgumentsFor { options: &params.options, mode: request.mode, conversation: &request.conversation };
-        let arguments = self.description.arguments.line(&run).map_err(|message| SubagentError::Unsupported {
+        let run = ArgumentsFor {
+            arguments: &self.description.arguments,
+            options: &params.options,
+            mode: request.mode,
+            conversation: &request.conversation,
+        };
+        let arguments = run.line().map_err(|message| SubagentError::Unsupported {
             agent: params.name.clone(),
             message: message.to_owned(),
         })?;
@@ -87,7 +89,7 @@ impl CliAgent {
             program: CheckCommand::Argv(program.into_iter().chain(arguments).collect()),
             env: self.environment(request),
             env_deny: params.env_deny.clone(),
-            stdin: self.description.arguments.stdin(&params.options, &request.prompt),
+            stdin: run.stdin(&request.prompt),
             timeout: params.timeout,
             cancel: request.cancel.clone(),
             ..Command::new(Vec::<String>::new(), &request.dir)
@@ -104,7 +106,6 @@ impl CliAgent {
         let options = &self.params.options;
         Fold::new(FoldParams {
             description: self.description,
-            stream: &self.description.stream,
             watch: Arc::clone(&request.watch),
             clock: Arc::clone(&self.params.clock),
             model: options.model.clone(),

@@ -8,9 +8,14 @@ use crate::services::CommandEnd;
 
 /// What became of an agent run.
 #[derive(Debug, PartialEq)]
-pub(super) enum Conclusion {
+pub enum Conclusion {
     /// It ended.
-    Ended { ending: Ending, because: Option<String> },
+    Ended {
+        /// Why.
+        ending: Ending,
+        /// In words, where there are any.
+        because: Option<String>,
+    },
     /// It never began: the conversation to go on with is gone.
     NoConversation,
     /// It never began: something has to be set up, as the text says.

@@ -170,7 +170,6 @@ fn exported_conversations_are_read() {
     assert_eq!(seen(&reading), expected);
 }
 
-#[cfg(feature = "acp")]
 #[test]
 fn messages_of_the_agent_client_protocol_are_heard_again() {
     let update = |update: Value| json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s-1", "update": update}});
@@ -338,7 +337,6 @@ fn recordings_of_every_other_kind_are_read() {
         assert_eq!(exits.len(), 3, "{file}");
         assert_eq!(exits[..2], [Some(1), Some(1)], "{file}");
     }
-    #[cfg(feature = "acp")]
     for agent in ["claude-code", "codex", "codex-zed", "gemini-cli", "opencode"] {
         let file = format!("acp/{agent}-success.jsonl");
         let reading = open(&file);

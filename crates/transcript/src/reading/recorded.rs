@@ -3,7 +3,7 @@
 use super::read::{LineReader, Reading};
 use super::tools::{edits_of, kind_of};
 use crate::domain::{Role, ToolKind, TranscriptItem};
-use crate::subagents::cli::{Recording, Replay};
+use crate::streams::program::{Recording, Replay};
 
 /// Reads an agent's records.
 pub(super) struct Recorded {

@@ -39,7 +39,7 @@ static PRICES: LazyLock<Prices> = LazyLock::new(|| {
 ///
 /// ```
 /// # use reflexion_core::domain::{CostSource, Usage};
-/// # use reflexion_agents::subagents::with_estimate;
+/// # use reflexion_transcript::streams::program::with_estimate;
 /// let usage = Usage { input: Some(1_000_000), output: Some(0), ..Usage::default() };
 /// assert_eq!(with_estimate(usage, "gpt-5").cost_source, Some(CostSource::Estimated));
 /// assert_eq!(with_estimate(usage, "my-own-model").cost_usd, None);

@@ -1,6 +1,6 @@
 //! Whose records these are, from the first of them.
 
-use crate::subagents::cli::{AGENTS, Likeness, Recording, recorders};
+use crate::streams::program::{AGENTS, Likeness, Recording, recorders};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,6 @@ pub enum Format {
     /// `.reflection/runs/<run>/transcripts/<session>.jsonl`.
     Reflexion,
     /// The messages between an agent and its client, one JSON-RPC message of the Agent Client Protocol a line.
-    #[cfg(feature = "acp")]
     Acp,
     /// One JSON document: task, messages, tools, response, commands; also `opencode export`, and the chat files of Gemini
     /// CLI before they were JSON Lines.
@@ -34,24 +33,16 @@ pub const FORMATS: &[&str] = &[
     "gemini-transcript",
     "qwen",
     "pi",
-    #[cfg(feature = "acp")]
     "acp",
     "reflexion",
     "plain",
 ];
-
-/// Messages of the Agent Client Protocol, where this program was built to read them.
-#[cfg(feature = "acp")]
-const ACP: Option<Format> = Some(Format::Acp);
-#[cfg(not(feature = "acp"))]
-const ACP: Option<Format> = None;
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Agent(agent, Recording::Stream) => f.write_str(agent),
             Self::Agent(agent, Recording::Transcript) => write!(f, "{agent}-transcript"),
-            #[cfg(feature = "acp")]
             Self::Acp => f.write_str("acp"),
             Self::Reflexion => f.write_str("reflexion"),
             Self::Plain => f.write_str("plain"),
@@ -67,7 +58,6 @@ impl FromStr for Format {
         match name {
             "reflexion" => Ok(Self::Reflexion),
             "plain" => Ok(Self::Plain),
-            #[cfg(feature = "acp")]
             "acp" => Ok(Self::Acp),
             name => match name.strip_suffix("-transcript").filter(|_| FORMATS.contains(&name)) {
                 Some(of) => agent(of).map(|agent| Self::Agent(agent, Recording::Transcript)),
@@ -95,7 +85,7 @@ pub(super) fn detect(beginning: &[u8]) -> Option<Format> {
             return Some(Format::Reflexion);
         }
         if keys.rpc {
-            return ACP;
+            return Some(Format::Acp);
         }
         for (agent, recording, likeness) in recorders(line) {
             let format = Format::Agent(agent, recording);

@@ -1,7 +1,7 @@
 //! The messages between an agent and its client, as they were recorded.
 
 use super::read::{LineReader, Reading};
-use crate::subagents::acp::Replay;
+use crate::streams::acp::Replay;
 use serde_json::Value;
 
 /// Reads JSON-RPC messages, each alone or as `{"msg": …}` with what the recorder says of it.

@@ -67,7 +67,7 @@ fn patched(patch: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::subagents::cli::{AGENTS, describe};
+    use crate::streams::program::{AGENTS, describe};
     use serde_json::json;
 
     #[test]

@@ -114,7 +114,7 @@ fn said_exit(prefix: &str, output: &str) -> Option<i32> {
 }
 
 impl Fold {
-    pub fn emit(&mut self, emit: &'static Emit, at: At<'_, '_>) {
+    pub(super) fn emit(&mut self, emit: &'static Emit, at: At<'_, '_>) {
         match emit {
             Emit::Session(session) => {
                 let Some(id) = at.text(&session.id) else { return };
@@ -172,7 +172,7 @@ impl Fold {
 
     fn message(&mut self, message: &MessageAt, at: At<'_, '_>) {
         let Some(text) = at.text(&message.text) else { return };
-        let aside = message.role == Role::User && self.params.stream.asides.iter().any(|start| text.starts_with(start));
+        let aside = message.role == Role::User && self.stream.asides.iter().any(|start| text.starts_with(start));
         let role = if aside { Role::System } else { message.role };
         if role == Role::Assistant {
             self.acts(at.parent);

@@ -23,30 +23,30 @@ pub enum Recording {
 }
 
 /// Lines that an agent's program said once.
-pub(in crate::subagents) struct Replay {
+pub(crate) struct Replay {
     fold: Fold,
     steps: Arc<Steps>,
 }
 
 /// A step, the sub-agent whose it is, and when it was recorded.
-pub(in crate::subagents) type Step = (TranscriptItem, Option<String>, Option<Timestamp>);
+pub(crate) type Step = (TranscriptItem, Option<String>, Option<Timestamp>);
 
 impl Replay {
     /// Of this agent; none if it is not described, or writes no transcript that is read.
     pub fn new(agent: &str, recording: Recording) -> Option<Self> {
         let description = describe(agent)?;
         let steps = Arc::<Steps>::default();
-        let fold = Fold::new(FoldParams {
+        let stream = stream_of(description, recording)?;
+        let params = FoldParams {
             description,
-            stream: stream_of(description, recording)?,
             watch: Arc::<Steps>::clone(&steps),
             clock: Arc::new(NoClock),
             model: None,
             max_turns: None,
             max_cost_usd: None,
             earlier: Usage::default(),
-        });
-        Some(Self { fold, steps })
+        };
+        Some(Self { fold: Fold::of(params, stream), steps })
     }
 
     /// Takes a line and hands over its steps; gives the mode that it says the agent works in.
@@ -103,7 +103,7 @@ impl Replay {
 /// Whose record a line is, as far as one line says it: the agents that know it, the likeliest first.
 ///
 /// Several may know one; a mark tells them apart where it is there.
-pub(in crate::subagents) fn recorders(line: &[u8]) -> Vec<(&'static str, Recording, Likeness)> {
+pub(crate) fn recorders(line: &[u8]) -> Vec<(&'static str, Recording, Likeness)> {
     let mut found = Vec::new();
     for agent in AGENTS {
         let Some(description) = describe(agent) else { continue };
@@ -122,7 +122,7 @@ pub(in crate::subagents) fn recorders(line: &[u8]) -> Vec<(&'static str, Recordi
 
 /// How much a record is like an agent's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::subagents) enum Likeness {
+pub(crate) enum Likeness {
     /// Its name is known.
     Named,
     /// It has what only this agent's records have.

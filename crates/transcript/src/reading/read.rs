@@ -1,13 +1,12 @@
 //! Reading a transcript, line by line or as one document.
 
-#[cfg(feature = "acp")]
 use super::acp::Acp;
 use super::format::{FORMATS, Format, detect};
 use super::own::Own;
 use super::plain;
 use super::recorded::Recorded;
 use crate::domain::{Ending, Trace};
-use crate::subagents::cli::{Line, Lines, Recording};
+use crate::streams::program::{Line, Lines, Recording};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -124,11 +123,11 @@ pub(super) trait LineReader {
 /// [`ReadError`] if nothing of it can be read. Single lines that cannot are counted in [`Reading::unread`].
 ///
 /// ```
-/// # use reflexion_agents::subagents::reading::read;
+/// # use reflexion_transcript::reading::read;
 /// let document = r#"{"task": "Fix it", "tools": [{"tool": "bash", "command": "make test", "exitCode": 2}]}"#;
 /// let reading = read(document.as_bytes(), None)?;
 /// assert_eq!(reading.trace.actions[0].command.as_deref(), Some("make test"));
-/// # Ok::<(), reflexion_agents::subagents::reading::ReadError>(())
+/// # Ok::<(), reflexion_transcript::reading::ReadError>(())
 /// ```
 pub fn read(mut input: impl Read, format: Option<Format>) -> Result<Reading, ReadError> {
     let mut beginning = Vec::new();
@@ -160,7 +159,6 @@ pub fn read(mut input: impl Read, format: Option<Format>) -> Result<Reading, Rea
             }
             plain::document(&beginning, reading)
         }
-        #[cfg(feature = "acp")]
         Format::Acp => lines(&mut Acp::default(), &beginning, input, reading),
         Format::Reflexion => lines(&mut Own, &beginning, input, reading),
         Format::Agent(agent, recording) => match Recorded::new(agent, recording) {

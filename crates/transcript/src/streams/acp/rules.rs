@@ -108,7 +108,7 @@ pub(super) struct SideError {
 
 /// An error record of an agent, wherever it was found.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Failure {
+pub struct Failure {
     /// The JSON-RPC code, if it was a JSON-RPC error.
     pub code: Option<i32>,
     /// In the agent's words.
@@ -205,12 +205,27 @@ impl Failure {
 }
 
 /// Whether a program is known to change nothing in its read-only mode; also behind `npx` and the like.
-pub(super) fn has_read_only_mode(argv: &[String]) -> bool {
+pub fn has_read_only_mode(argv: &[String]) -> bool {
     let is_known = |word: &String| {
         let name = word.rsplit('/').next().unwrap_or_default();
         RULES.read_only_programs.iter().any(|known| known == name)
     };
     argv.iter().any(is_known)
+}
+
+/// Modes in which an agent changes nothing as long as every permission is refused, best first.
+pub fn read_only_modes() -> &'static [String] {
+    &RULES.read_only_modes
+}
+
+/// Modes in which an agent works, best first.
+pub fn work_modes() -> &'static [String] {
+    &RULES.work_modes
+}
+
+/// Whether the reply of an agent, by the name that it gives itself, has the usage of its last step only.
+pub fn tells_last_step_only(agent: &str) -> bool {
+    RULES.last_step_usage.iter().any(|known| known == agent)
 }
 
 /// Records of agents are shallow; what is deeper is no error record.

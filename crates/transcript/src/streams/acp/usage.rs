@@ -8,7 +8,7 @@ use serde_json::Value;
 /// The protocol counts cached tokens beside the others (`totalTokens` is the sum of all); an agent whose total shows
 /// that it counts them within is believed. gemini-cli has its numbers in `_meta`. Zeros, which opencode sends for a
 /// cancelled turn, say nothing.
-pub(super) fn tokens(reply: &Value) -> Usage {
+pub fn tokens(reply: &Value) -> Usage {
     let number = |record: &Value, key: &str| record[key].as_u64();
     let usage = &reply["usage"];
     let quota = &reply["_meta"]["quota"]["token_count"];

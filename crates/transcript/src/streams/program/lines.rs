@@ -5,7 +5,7 @@ pub(super) const LINE_BYTES: usize = 8 * 1024 * 1024;
 
 /// Cuts a stream into lines; holds at most one unfinished line.
 #[derive(Debug, Default)]
-pub(in crate::subagents) struct Lines {
+pub struct Lines {
     begun: Vec<u8>,
     /// The line that is being read is too long already.
     skipping: bool,
@@ -13,7 +13,7 @@ pub(in crate::subagents) struct Lines {
 
 /// One line of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::subagents) enum Line<'a> {
+pub enum Line<'a> {
     /// Without its line feed.
     Whole(&'a [u8]),
     /// It was longer than [`LINE_BYTES`].

@@ -36,7 +36,6 @@ impl Play {
         let description = describe(agent).expect("it is described");
         let mut fold = Fold::new(FoldParams {
             description,
-            stream: &description.stream,
             watch: Arc::<Steps>::clone(&watch),
             clock: Arc::new(Standing),
             model: None,

@@ -14,7 +14,7 @@ const AROUND: usize = 8;
 
 impl Fold {
     /// Remembers which task a call became.
-    pub fn background(&mut self, background: &BackgroundAt, at: At<'_, '_>) {
+    pub(super) fn background(&mut self, background: &BackgroundAt, at: At<'_, '_>) {
         let (Some(call), Some(task)) = (at.text(&background.call), at.text(&background.task)) else { return };
         if self.background.len() >= BACKGROUND {
             self.background.pop_front();
@@ -23,7 +23,7 @@ impl Fold {
     }
 
     /// Tells the result of a call that went on, where its exit status is known now.
-    pub fn later(&mut self, later: &LaterAt, at: At<'_, '_>) {
+    pub(super) fn later(&mut self, later: &LaterAt, at: At<'_, '_>) {
         let said = |path: &Path| {
             let said = at.get(path)?;
             match said.text() {
@@ -72,7 +72,7 @@ impl ExitLine {
 }
 
 /// The exit status after these words in one of the last lines of an output.
-pub(in crate::subagents) fn exit_in_tail(output: &str, words: &str) -> Option<i32> {
+pub(crate) fn exit_in_tail(output: &str, words: &str) -> Option<i32> {
     output.lines().rev().take(AROUND).find_map(|line| line.strip_prefix(words)?.trim().parse().ok())
 }
 

@@ -4,7 +4,6 @@ use super::calls::{Calls, Step};
 use super::permission;
 use super::rules::{Failure, RULES};
 use super::text::Capped;
-use super::wire::Hears;
 use crate::domain::policy::Permissions;
 use crate::domain::{Role, ToolKind, TranscriptItem, Usage};
 use crate::prompt::first_bytes;
@@ -23,8 +22,20 @@ const UNKNOWN_NAME_BYTES: usize = 80;
 /// So many lines of each name are steps.
 const UNKNOWN_KEPT: u64 = 2;
 
+/// Hears what an agent says by itself.
+pub trait Hears: Send + Sync + 'static {
+    /// A notification.
+    fn told(&self, method: &str, params: &Value);
+    /// A request; the answer is sent at once. None: there is no such method here.
+    fn asked(&self, method: &str, params: &Value) -> Option<Value>;
+    /// A line that is no message.
+    fn garbage(&self, line: &str);
+    /// A line that is longer than can be read; the program is ended.
+    fn too_long(&self, limit: usize);
+}
+
 /// Hears everything that an agent says by itself during one run.
-pub(super) struct Listener {
+pub struct Listener {
     params: ListenerParams,
     /// Cancelled when a limit of the run is exceeded; [`Heard::exceeded`] says which.
     pub over_limit: CancellationToken,
@@ -32,10 +43,14 @@ pub(super) struct Listener {
 }
 
 /// What a [`Listener`] is made of.
-pub(super) struct ListenerParams {
+pub struct ListenerParams {
+    /// Gets the steps.
     pub watch: Arc<dyn AgentWatch>,
+    /// How questions for a permission are answered.
     pub permissions: Permissions,
+    /// A limit of the model's answers.
     pub max_turns: Option<u32>,
+    /// A limit of what the run costs, in cents of a US dollar.
     pub max_cost_cents: Option<u32>,
 }
 
@@ -53,7 +68,7 @@ struct State {
 
 /// What is left when a run is over.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Heard {
+pub struct Heard {
     /// The last message of the agent itself.
     pub message: String,
     /// Answers of the model, as far as they can be told apart: a new one begins with what comes after a tool's result.
@@ -82,7 +97,7 @@ pub(super) struct Heard {
 
 /// Which part of a run it is.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub enum Phase {
     /// Before the prompt; an agent that goes on with a conversation tells all of it again.
     #[default]
     Before,
@@ -133,6 +148,7 @@ impl Hears for Listener {
 }
 
 impl Listener {
+    /// A listener that has heard nothing yet.
     pub fn new(params: ListenerParams) -> Self {
         Self { params, over_limit: CancellationToken::new(), state: Mutex::default() }
     }

@@ -4,7 +4,7 @@ use super::plain::{tell, text_of, value_of};
 use super::plain_tool::{fault, whole_number};
 use super::tools::{edits_of, kind_of};
 use crate::domain::{Ending, Role, ToolStatus, Trace, TranscriptItem};
-use crate::subagents::cli::exit_in_tail;
+use crate::streams::program::exit_in_tail;
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -5,7 +5,6 @@
 //! one JSON document that anybody can write (`plain`, `messages`). What tools do is told by their names, of all agents
 //! (`tools`). A record is what stands at the beginning of a line; whatever looks like one inside a text is text.
 
-#[cfg(feature = "acp")]
 mod acp;
 mod format;
 mod messages;

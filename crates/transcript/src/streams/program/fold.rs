@@ -22,49 +22,54 @@ const UNKNOWN_NAMES: usize = 50;
 const IDS: usize = 1000;
 
 /// What an agent has said so far.
-pub(super) struct Fold {
-    pub params: FoldParams,
+pub struct Fold {
+    pub(super) params: FoldParams,
+    /// The description's stream, or its transcript.
+    pub(super) stream: &'static Stream,
     /// Records read, known or not.
-    pub records: u64,
+    pub(super) records: u64,
+    /// Lines that are no record, and records that no rule knows, by name.
     pub unknown: BTreeMap<String, u64>,
+    /// The agent's own id of the conversation.
     pub conversation: Option<String>,
-    pub model: Option<String>,
+    pub(super) model: Option<String>,
     /// What the model said last.
     pub message: String,
     /// What the agent says in closing.
     pub closing: Option<String>,
-    pub turns: u32,
+    pub(super) turns: u32,
     /// The record ended a turn.
-    pub turn_ended: bool,
+    pub(super) turn_ended: bool,
     /// The model is acting: what it does now is of the same answer.
-    pub answering: bool,
-    pub answers: VecDeque<String>,
+    pub(super) answering: bool,
+    pub(super) answers: VecDeque<String>,
     /// Calls that go on by themselves: the task and the call.
-    pub background: VecDeque<(String, String)>,
-    pub turns_usage: Usage,
-    pub usage: Usage,
+    pub(super) background: VecDeque<(String, String)>,
+    pub(super) turns_usage: Usage,
+    pub(super) usage: Usage,
+    /// Calls that were refused, by their ids.
     pub denied: BTreeSet<String>,
     /// A message that comes in pieces.
-    pub begun: Option<(Role, String, Option<String>)>,
-    pub word: Option<Word>,
+    pub(super) begun: Option<(Role, String, Option<String>)>,
+    pub(super) word: Option<Word>,
     /// The last error since the last success.
-    pub error: Option<Failure>,
+    pub(super) error: Option<Failure>,
     /// The last record is that the agent waits for its model.
-    pub waiting: bool,
-    pub retried: bool,
-    pub last_tool: Option<ToolStatus>,
+    pub(super) waiting: bool,
+    pub(super) retried: bool,
+    pub(super) last_tool: Option<ToolStatus>,
     /// The last call asks a person.
-    pub asking: bool,
-    pub over: bool,
+    pub(super) asking: bool,
+    pub(super) over: bool,
     /// Why the runtime ends the run.
-    pub stop: Option<(Class, String)>,
-    pub failures: BTreeMap<Class, u32>,
+    pub(super) stop: Option<(Class, String)>,
+    pub(super) failures: BTreeMap<Class, u32>,
     /// When the record that is being read was written.
-    pub at: Option<Timestamp>,
+    pub(super) at: Option<Timestamp>,
     /// In which mode the record that is being read says that the agent works.
-    pub mode: Option<String>,
+    pub(super) mode: Option<String>,
     /// Whose conversation is read, known from the first record.
-    pub reader: Whose,
+    pub(super) reader: Whose,
 }
 
 /// Whose conversation is read.
@@ -80,15 +85,18 @@ pub(super) enum Whose {
 }
 
 /// What a [`Fold`] works with.
-pub(super) struct FoldParams {
+pub struct FoldParams {
+    /// Whose program it is.
     pub description: &'static Description,
-    /// The description's stream, or its transcript.
-    pub stream: &'static Stream,
+    /// Gets the steps.
     pub watch: Arc<dyn AgentWatch>,
+    /// Turns waits into reset times.
     pub clock: Arc<dyn Clock>,
     /// The model asked for, where the stream names none.
     pub model: Option<String>,
+    /// A limit of the model's answers.
     pub max_turns: Option<u32>,
+    /// A limit of what the run costs, in US dollars.
     pub max_cost_usd: Option<f64>,
     /// What the conversation used before.
     pub earlier: Usage,
@@ -104,9 +112,17 @@ pub(super) enum Word {
 }
 
 impl Fold {
+    /// Of what a program prints.
     pub fn new(params: FoldParams) -> Self {
+        let stream = &params.description.stream;
+        Self::of(params, stream)
+    }
+
+    /// Of what a program prints, or of the transcript that it writes.
+    pub(super) fn of(params: FoldParams, stream: &'static Stream) -> Self {
         Self {
             params,
+            stream,
             records: 0,
             unknown: BTreeMap::new(),
             conversation: None,
@@ -157,7 +173,7 @@ impl Fold {
     }
 
     fn read(&mut self, line: &[u8]) {
-        let shape = &self.params.stream.shape;
+        let shape = &self.stream.shape;
         match shape.read(line) {
             Ok(doc @ Doc::Map(_)) => self.record(&doc, line),
             Ok(_) => self.unknown("not an object", line),
@@ -173,7 +189,7 @@ impl Fold {
     }
 
     fn record(&mut self, record: &Doc<'_>, line: &[u8]) {
-        let stream = self.params.stream;
+        let stream = self.stream;
         let name = stream.name_of(record);
         let Some(rules) = stream.rules(&name, record) else {
             self.unknown(if name.is_empty() { "record without a type" } else { &name }, line);
@@ -192,7 +208,7 @@ impl Fold {
 
     /// The sub-agent whose record it is; none for the conversation that is being read.
     fn parent_of(&mut self, record: &Doc<'_>) -> Option<String> {
-        let said = self.params.stream.parent.iter().find_map(|path| match record.at(path)? {
+        let said = self.stream.parent.iter().find_map(|path| match record.at(path)? {
             Doc::Text(id) => Some(id.clone().into_owned()),
             Doc::Bool(true) => Some("sub-agent".to_owned()),
             _ => None,
@@ -234,13 +250,13 @@ impl Fold {
     }
 
     /// Tells a step, after the message that came in pieces before it.
-    pub fn step(&mut self, item: TranscriptItem, parent: Option<&str>) {
+    pub(super) fn step(&mut self, item: TranscriptItem, parent: Option<&str>) {
         self.flush();
         self.params.watch.step(item, parent.map(str::to_owned));
     }
 
     /// Tells the message whose pieces have come.
-    pub fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         if let Some((role, text, parent)) = self.begun.take() {
             self.said(role, &text, parent.as_deref());
             self.params.watch.step(TranscriptItem::Message { role, text }, parent);
@@ -248,31 +264,31 @@ impl Fold {
     }
 
     /// Remembers what the model said last.
-    pub fn said(&mut self, role: Role, text: &str, parent: Option<&str>) {
+    pub(super) fn said(&mut self, role: Role, text: &str, parent: Option<&str>) {
         if role == Role::Assistant && parent.is_none() && !text.trim().is_empty() {
             text.clone_into(&mut self.message);
         }
     }
 
     /// The model acts: another turn begins if it had been waiting for a tool.
-    pub fn acts(&mut self, parent: Option<&str>) {
+    pub(super) fn acts(&mut self, parent: Option<&str>) {
         self.waiting = false;
         if parent.is_none() && self.error.as_ref().is_some_and(|error| error.resets_at.is_none()) {
             self.recovered();
         }
-        if self.params.stream.infer_turns && !self.answering {
+        if self.stream.infer_turns && !self.answering {
             self.answering = true;
             self.turn(Usage::default(), parent);
         }
     }
 
     /// What went wrong before is over, and decides nothing any more.
-    pub fn recovered(&mut self) {
+    pub(super) fn recovered(&mut self) {
         self.error = None;
         self.retried = false;
     }
 
-    pub fn turn(&mut self, usage: Usage, parent: Option<&str>) {
+    pub(super) fn turn(&mut self, usage: Usage, parent: Option<&str>) {
         if parent.is_none() {
             self.turns += 1;
         }
@@ -281,7 +297,7 @@ impl Fold {
     }
 
     /// Whether this answer of the model was not seen before.
-    pub fn is_new_answer(&mut self, id: &str) -> bool {
+    pub(super) fn is_new_answer(&mut self, id: &str) -> bool {
         if self.answers.iter().rev().any(|seen| seen == id) {
             return false;
         }
@@ -293,13 +309,13 @@ impl Fold {
         true
     }
 
-    pub fn deny(&mut self, id: &str) {
+    pub(super) fn deny(&mut self, id: &str) {
         if self.denied.len() < IDS {
             self.denied.insert(id.to_owned());
         }
     }
 
-    pub fn failed(&mut self, failure: Failure) {
+    pub(super) fn failed(&mut self, failure: Failure) {
         let class = failure.class(self.params.description, None, self.retried);
         let count = self.failures.entry(class).or_default();
         *count += 1;

@@ -29,10 +29,11 @@ pub struct Description {
     /// Where it does not work for root.
     #[serde(default)]
     pub refuses_root: Option<RefusesRoot>,
-    pub(super) arguments: Arguments,
+    /// How it is started.
+    pub arguments: Arguments,
     /// Set in its environment before everything else: nothing that phones home or updates itself in the middle of a
     /// night.
-    pub(super) env: BTreeMap<String, String>,
+    pub env: BTreeMap<String, String>,
     pub(super) launch: Vec<LaunchRule>,
     pub(super) stream: Stream,
     /// The transcript that it writes itself, if it is one that is read.
@@ -84,7 +85,7 @@ pub struct RefusesRoot {
 /// text as a JSON string; `{options}` for all the arguments that the settings ask for.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub struct Arguments {
     /// A new conversation.
     pub new: Vec<String>,
     /// Going on with one.
@@ -214,7 +215,7 @@ pub(super) enum Class {
 impl Description {
     /// What its tools do, by its names of them.
     #[cfg(test)]
-    pub(in crate::subagents) fn tools(&self) -> &BTreeMap<String, ToolKind> {
+    pub(crate) fn tools(&self) -> &BTreeMap<String, ToolKind> {
         &self.tools
     }
 }
@@ -225,9 +226,9 @@ pub const AGENTS: [&str; 6] = ["claude", "codex", "opencode", "gemini", "qwen", 
 /// The description of this name.
 ///
 /// ```
-/// let claude = reflexion_agents::subagents::describe("claude").expect("it is described");
+/// let claude = reflexion_transcript::streams::program::describe("claude").expect("it is described");
 /// assert_eq!(claude.program, "claude");
-/// assert!(reflexion_agents::subagents::describe("nobody").is_none());
+/// assert!(reflexion_transcript::streams::program::describe("nobody").is_none());
 /// ```
 #[must_use]
 pub fn describe(name: &str) -> Option<&'static Description> {

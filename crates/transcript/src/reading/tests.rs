@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{Action, Ending, ToolKind, ToolStatus};
-use crate::subagents::cli::Recording;
+use crate::streams::program::Recording;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -427,7 +427,7 @@ fn memory_is_bounded() {
 /// Our own fixtures of every agent's stream.
 #[test]
 fn every_agents_stream_is_known_by_its_first_records() {
-    for agent in crate::subagents::cli::AGENTS {
+    for agent in crate::streams::program::AGENTS {
         let path =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/fixtures/streams/{agent}/finished.jsonl"));
         let reading = read(std::fs::File::open(path).unwrap(), None).unwrap();
@@ -493,7 +493,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn every_format_torn_off_at_every_byte_invents_nothing() {
     let seeds = seeds();
-    for (name, whole) in seeds.iter().filter(|(name, _)| cfg!(feature = "acp") || name != "acp") {
+    for (name, whole) in &seeds {
         let all = read(whole.as_slice(), None).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(all.unread, Unread::default(), "{name}");
         assert!(!FORMATS.contains(&name.as_str()) || all.format.to_string() == *name, "{name}: {}", all.format);

@@ -1,9 +1,8 @@
 //! A conversation that was recorded, heard again.
 
-use super::listener::{Heard, Listener, ListenerParams, Phase};
+use super::listener::{Heard, Hears, Listener, ListenerParams, Phase};
 use super::rules::Failure;
 use super::usage::tokens;
-use super::wire::Hears;
 use crate::domain::policy::Permissions;
 use crate::domain::{Ending, Role, Timestamp, TranscriptItem, Usage};
 use crate::services::AgentWatch;
@@ -15,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const OPEN: usize = 1000;
 
 /// The messages of both sides, in the order in which they were recorded.
-pub(in crate::subagents) struct Replay {
+pub(crate) struct Replay {
     listener: Listener,
     steps: Arc<Steps>,
     /// What was asked and is not answered yet, by the message's id: prompts and sessions of the client …

@@ -7,10 +7,11 @@ use super::output::{errln, out};
 use super::{Exit, project};
 use crate::analysis::{Board, BoardResult, Calibration, Experiment, FollowUps, Own};
 use crate::config::ConfigError;
-use crate::domain::{LineProblem, Past, policy};
+use crate::domain::{LineProblem, Past};
 use crate::files::open_to_its_end;
-use crate::runtime::Observations;
-use crate::services::{HistoryError, HistoryQuery, Tasks};
+use crate::layer::Svc;
+use crate::runtime::{Observations, Records};
+use crate::services::{HistoryError, HistoryQuery, Settings, Tasks};
 use crate::{analysis, config, runtime};
 use anyhow::Context;
 use serde::Serialize;
@@ -116,14 +117,14 @@ struct OwnDocument<'r> {
 }
 
 async fn own_calibration(dir: &Path, of: Option<ConfidenceOf>, json: bool) -> anyhow::Result<Exit> {
-    let project = own_project(dir)?;
-    let past = own_past(&project)?;
+    let records = own_records(dir).await?;
+    let past = own_past(&records)?;
     let reports = analysis::self_reports(&past);
     let of = of.unwrap_or(if reports.observed.is_empty() { ConfidenceOf::Lessons } else { ConfidenceOf::SelfReports });
     let (source, what, own) = match of {
         ConfidenceOf::SelfReports => ("self-reports", "what agents said of their work", reports),
         ConfidenceOf::Lessons => {
-            let reflections = runtime::reflections(&project).await?;
+            let reflections = records.reflections().await?;
             ("lessons", "what the lessons in memory/ say of themselves", analysis::lessons(&past, &reflections))
         }
     };
@@ -217,7 +218,7 @@ async fn own_board(dir: &Path, json: bool) -> anyhow::Result<Exit> {
         }
         other => runtime::settings_before_trust(&other?)?,
     };
-    let past = own_past(settings.project())?;
+    let past = own_past(&records_of(settings.clone()).await?)?;
     let list = runtime::task_file(&*settings, runtime::system_clock()).load().await?;
     name_problems("the task file", &list.problems, list.problems.len() as u64);
     let tasks = analysis::own_board(&list.tasks, &past);
@@ -234,20 +235,22 @@ fn board(document: &BoardDocument<'_>, json: bool) -> anyhow::Result<Exit> {
     Ok(Exit::Confirmed)
 }
 
-/// The project in this directory, with or without a project.json: what runs left behind has its fixed places.
-fn own_project(dir: &Path) -> anyhow::Result<policy::Project> {
-    match project::load(dir, Vec::new()) {
-        Ok(effective) => Ok(effective.settings()?.project),
-        Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => {
-            Ok(config::defaults(dir)?.settings()?.project)
-        }
-        Err(error) => Err(error),
-    }
+/// What runs left in this directory, with or without a project.json: it has its fixed places.
+async fn own_records(dir: &Path) -> anyhow::Result<Records> {
+    let effective = match project::load(dir, Vec::new()) {
+        Err(error) if matches!(error.downcast_ref(), Some(ConfigError::Missing { .. })) => config::defaults(dir)?,
+        other => other?,
+    };
+    records_of(Svc::new(effective.settings()?)).await
 }
 
-fn own_past(project: &policy::Project) -> anyhow::Result<Past> {
-    let state = project.state_dir();
-    let past = runtime::past(project).with_context(|| format!("failed to read {}", state.display()))?;
+async fn records_of(settings: Svc<dyn Settings>) -> anyhow::Result<Records> {
+    Ok(Records::of(&project::live().with(settings)).await?)
+}
+
+fn own_past(records: &Records) -> anyhow::Result<Past> {
+    let state = records.project().state_dir();
+    let past = records.past().with_context(|| format!("failed to read {}", state.display()))?;
     past.problems.iter().take(NAMED).for_each(|problem| errln!("warning: {}", project::printable(problem)));
     if past.problems.len() > NAMED {
         errln!("warning: {} more records in {} cannot be read", past.problems.len() - NAMED, state.display());

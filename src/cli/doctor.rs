@@ -46,7 +46,7 @@ impl Finding {
 
 pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit> {
     if args.graph {
-        outln!("{}", runtime::live().mermaid());
+        outln!("{}", project::live().mermaid());
         return Ok(Exit::Confirmed);
     }
     let mut findings = vec![git().await];

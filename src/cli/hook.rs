@@ -245,7 +245,7 @@ async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, S
     for note in rules.iter().chain(&passed_over) {
         say(note);
     }
-    let layers = runtime::live().with(settings);
+    let layers = project::live().with(settings);
     let app = layers.build::<(Svc<dyn CompletionVerifier>, Svc<dyn Settings>)>().await?;
     let max_turns = app.1.verification().max_turns;
     let answer = runtime::hook_verify(call, &*app.0, max_turns).await;

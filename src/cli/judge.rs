@@ -60,7 +60,7 @@ pub(super) fn settings(dir: &Path) -> anyhow::Result<(Layers, Option<PathBuf>)> 
         errln!("note: {passed_over}");
     }
     let root = found.map(|_| settings.project().root.clone());
-    Ok((runtime::live().with(settings), root))
+    Ok((project::live().with(settings), root))
 }
 
 /// What the project at `dir` says; none where there is none.

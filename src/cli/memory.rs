@@ -2,15 +2,17 @@
 
 use super::args::{MemoryArgs, MemoryCommand};
 use super::exit::UsageError;
-use super::output::{errln, outln};
+use super::output::{Stdout, errln, out, outln};
 use super::{Exit, project};
 use crate::domain::{Category, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
+use crate::redaction::Redactor;
 use crate::runtime;
 use crate::services::{Clock, RecentQuery, Settings, Storage, StorageError};
 use serde_json::{Value, json};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 /// So many reflections are shown where several may be meant.
@@ -44,22 +46,41 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
 
 impl Memory {
     async fn list(&self, query: RecentQuery, json: bool) -> anyhow::Result<Exit> {
-        let reflections = self.storage.recent(&query).await?;
-        if json {
-            project::print_json(&json!({ "reflections": reflections }))?;
+        let mut listing = Listing::new(json);
+        let unreadable = if query.limit.is_some() {
+            listing.show(&self.storage.recent(&query).await?);
+            Some(0)
         } else {
-            reflections.iter().for_each(print_line);
-            if reflections.is_empty() {
-                errln!(
-                    "{}",
-                    if query == RecentQuery::default() { "no reflections yet" } else { "no reflections match" }
-                );
-            }
+            self.each(&query, |page| listing.show(&page)).await?
+        };
+        if listing.end() == 0 && !json {
+            errln!("{}", if query == RecentQuery::default() { "no reflections yet" } else { "no reflections match" });
         }
-        if query.limit.is_none() {
+        if unreadable != Some(0) {
             self.say_unreadable().await?;
         }
         Ok(Exit::Confirmed)
+    }
+
+    /// Shows the reflections that match, page by page; while one is shown, the next is read. Says how many lines among them cannot be read,
+    /// if that is known.
+    async fn each(
+        &self,
+        query: &RecentQuery,
+        mut show: impl FnMut(Vec<Reflection>),
+    ) -> Result<Option<usize>, StorageError> {
+        let read = |before| {
+            let (storage, query) = (self.storage.clone(), query.clone());
+            tokio::spawn(async move { storage.page(&query, before).await })
+        };
+        let (mut unreadable, mut reading) = (Some(0), Some(read(None)));
+        while let Some(page) = reading {
+            let page = page.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
+            reading = page.next.map(|mark| read(Some(mark)));
+            unreadable = unreadable.and_then(|before| Some(before + page.unreadable?));
+            show(page.reflections);
+        }
+        Ok(unreadable)
     }
 
     /// Lines that cannot be read are the user's to look at; they are never removed.
@@ -90,9 +111,10 @@ impl Memory {
 
     /// The only reflection whose id begins like this.
     async fn begins(&self, beginning: &ReflectionId, error: &StorageError) -> anyhow::Result<Reflection> {
-        let mut found = self.storage.recent(&RecentQuery::default()).await?;
         let beginning = beginning.as_str();
-        found.retain(|reflection| !beginning.is_empty() && reflection.id.as_str().starts_with(beginning));
+        let is_meant = |reflection: &Reflection| !beginning.is_empty() && reflection.id.as_str().starts_with(beginning);
+        let mut found = Vec::new();
+        self.each(&RecentQuery::default(), |page| found.extend(page.into_iter().filter(is_meant))).await?;
         match found.len() {
             0 => Err(UsageError(format!("{error}; `reflexion memory list` shows which there are")).into()),
             1 => Ok(found.remove(0)),
@@ -162,12 +184,16 @@ impl Memory {
         let older_than =
             self.clock.now().checked_sub(Duration::from_secs(u64::from(days) * 86_400)).unwrap_or(Timestamp::MIN);
         if dry_run {
-            let all = self.storage.recent(&RecentQuery::default()).await?;
-            let old = all.iter().filter(|r| r.created_at < older_than).count();
+            let (mut all, mut old) = (0, 0);
+            let count = |page: Vec<Reflection>| {
+                all += page.len();
+                old += page.iter().filter(|reflection| reflection.created_at < older_than).count();
+            };
+            self.each(&RecentQuery::default(), count).await?;
             if json {
-                project::print_json(&json!({ "dryRun": true, "wouldRemove": old, "wouldKeep": all.len() - old }))?;
+                project::print_json(&json!({ "dryRun": true, "wouldRemove": old, "wouldKeep": all - old }))?;
             } else {
-                outln!("{old} of {} reflections are older than {days} days; nothing was removed", all.len());
+                outln!("{old} of {all} reflections are older than {days} days; nothing was removed");
             }
             return Ok(Exit::Confirmed);
         }
@@ -196,8 +222,8 @@ impl Memory {
                 outln!("adopted {adopted} lines; they may reach prompts from now on");
             }
             if foreign > 0 {
-                let stored = self.storage.recent(&RecentQuery::default()).await?;
-                stored.iter().filter(|reflection| reflection.foreign).for_each(print_line);
+                let show = |page: Vec<Reflection>| page.iter().filter(|one| one.foreign).for_each(print_line);
+                self.each(&RecentQuery::default(), show).await?;
             }
             outln!("{all} reflections, {foreign} of them foreign, {unreadable} lines that cannot be read");
             if foreign > 0 {
@@ -258,6 +284,67 @@ fn without_command(words: &str) -> String {
     };
     cut().unwrap_or_else(|| words.to_owned())
 }
+
+/// A list that is written while it is read: lines, or one JSON document.
+struct Listing {
+    json: bool,
+    shown: usize,
+}
+
+impl Listing {
+    fn new(json: bool) -> Self {
+        Self { json, shown: 0 }
+    }
+
+    /// Writes some more, put together on all cores.
+    fn show(&mut self, reflections: &[Reflection]) {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let parts = reflections.chunks(reflections.len().div_ceil(threads).max(1));
+        let form = |part: &[Reflection]| part.iter().map(|one| self.one(one)).collect::<Vec<String>>();
+        let formed = thread::scope(|scope| {
+            let forming: Vec<_> = parts.map(|part| scope.spawn(|| form(part))).collect();
+            let formed = forming.into_iter().map(|part| part.join().expect("putting texts together does not panic"));
+            formed.collect::<Vec<_>>()
+        });
+        let mut text = String::new();
+        for one in formed.iter().flatten() {
+            if self.json {
+                text.push_str(if self.shown == 0 { JSON_BEGIN } else { ",\n    " });
+            }
+            text.push_str(one);
+            self.shown += 1;
+        }
+        // Each was looked at for secrets.
+        let _ = Stdout.write_all(text.as_bytes());
+    }
+
+    fn one(&self, reflection: &Reflection) -> String {
+        if self.json {
+            let text = serde_json::to_string_pretty(reflection).unwrap_or_default();
+            let text = Redactor::of_process().redact_json(text.as_bytes()).into_owned();
+            // In a string there is no line break.
+            return String::from_utf8_lossy(&text).replace('\n', "\n    ");
+        }
+        Redactor::of_process().redact_owned(line(reflection) + "\n")
+    }
+
+    /// Ends the document, and says how many stand in it.
+    fn end(self) -> usize {
+        match (self.json, self.shown) {
+            (false, _) => {}
+            (true, 0) => out!("{JSON_NONE}"),
+            (true, _) => out!("{JSON_END}"),
+        }
+        self.shown
+    }
+}
+
+/// More would wait for the terminal.
+const MOST_THREADS: usize = 4;
+/// As `serde_json` writes it.
+const JSON_BEGIN: &str = "{\n  \"reflections\": [\n    ";
+const JSON_END: &str = "\n  ]\n}\n";
+const JSON_NONE: &str = "{\n  \"reflections\": []\n}\n";
 
 /// On stderr: it answers nothing.
 fn print_candidate(reflection: &Reflection) {

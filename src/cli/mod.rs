@@ -40,6 +40,7 @@ mod within_run;
 pub use exit::Exit;
 pub use reference::reference;
 
+use crate::layer::Layers;
 use args::{Args, Command};
 use clap::Parser;
 use output::errln;
@@ -56,6 +57,25 @@ const FEWEST_FILES: u64 = 32;
 pub fn main() -> ExitCode {
     crate::runtime::is_the_program();
     run_with(std::env::args_os())
+}
+
+/// The program with services of your own in the place of some: every command reads and writes through them.
+///
+/// ```no_run
+/// use reflexion::layer::Svc;
+/// use reflexion::services::Storage;
+/// use reflexion::storage::InMemoryStorage;
+///
+/// fn main() -> std::process::ExitCode {
+///     reflexion::cli::main_with(|layers| layers.with(Svc::<dyn Storage>::new(InMemoryStorage::default())))
+/// }
+/// ```
+///
+/// The task file stays where it is: what a person trusts of a project is bound to it.
+#[must_use]
+pub fn main_with(change: impl Fn(Layers) -> Layers + Send + Sync + 'static) -> ExitCode {
+    project::bring(change);
+    main()
 }
 
 fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -134,8 +154,8 @@ async fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Trust(args) => trust::trust(&project, args).await,
         Command::Run(run) => run::run(&project, run).await,
         Command::Overnight(args) => overnight::overnight(&project, args).await,
-        Command::Report(args) => report::report(&project, args),
-        Command::Status(args) => status::status(&project, args),
+        Command::Report(args) => report::report(&project, args).await,
+        Command::Status(args) => status::status(&project, args).await,
         Command::Watch(args) => watch::watch(&project, args).await,
         Command::Apply(apply) => apply::apply(&project, apply).await,
         Command::Task(task) => task::task(&project, task).await,

@@ -104,7 +104,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
     app.shutdown().await?;
     records.shutdown().await?;
     let problems = if args.tasks.is_empty() { list.problems.len() } else { 0 };
-    run::shown(&result?, settings.project(), result_to, problems)
+    run::shown(&result?, &runtime::Records::of(&layers).await?, result_to, problems).await
 }
 
 /// What stands on this command line in the place of settings.

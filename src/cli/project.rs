@@ -5,14 +5,14 @@ use crate::config::{Effective, Inputs, Override};
 use crate::files::Place;
 use crate::layer::{Layers, Svc};
 use crate::prompt::is_invisible;
-use crate::runtime::Trust;
+use crate::runtime::{Records, Trust};
 use crate::services::{Settings, Tasks};
 use crate::{config, runtime};
 use serde::Serialize;
 use std::io;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Loads the settings of the project at `dir`, and prints its warnings on stderr.
 pub(super) fn load(dir: &Path, flags: Vec<Override>) -> anyhow::Result<Effective> {
@@ -36,10 +36,28 @@ fn warned(effective: Effective) -> Effective {
     effective
 }
 
+/// What the program that this is puts in the place of some services.
+static BROUGHT: OnceLock<Box<dyn Fn(Layers) -> Layers + Send + Sync>> = OnceLock::new();
+
+/// Says once, before anything is read, what this program puts in the place of some services.
+pub(super) fn bring(change: impl Fn(Layers) -> Layers + Send + Sync + 'static) {
+    let _ = BROUGHT.set(Box::new(change));
+}
+
+/// The live layers, with what the program brings.
+pub(super) fn live() -> Layers {
+    BROUGHT.get().map_or_else(runtime::live, |change| change(runtime::live()))
+}
+
+/// What runs left and what is remembered, for the project at `dir`.
+pub(super) async fn records(dir: &Path) -> anyhow::Result<Records> {
+    Ok(Records::of(&layers(dir, Vec::new())?.0).await?)
+}
+
 /// The live layers on the project at `dir`.
 pub(super) fn layers(dir: &Path, flags: Vec<Override>) -> anyhow::Result<(Layers, Svc<dyn Settings>)> {
     let settings = runtime::settings_before_trust(&load(dir, flags)?)?;
-    Ok((runtime::live().with(settings.clone()), settings))
+    Ok((live().with(settings.clone()), settings))
 }
 
 /// The live layers on the project at `dir`, which begin no task that nobody trusts, and what is trusted there.
@@ -56,7 +74,7 @@ fn guard(effective: &Effective) -> anyhow::Result<(Layers, Svc<dyn Settings>, Tr
     let settings = runtime::settings_before_trust(effective)?;
     let trust = Trust::of(effective)?;
     let tasks = trust.guard(Arc::new(runtime::task_file(&*settings, runtime::system_clock())));
-    let layers = runtime::live().with(settings.clone()).with(Svc::<dyn Tasks>::from(tasks));
+    let layers = live().with(settings.clone()).with(Svc::<dyn Tasks>::from(tasks));
     Ok((layers, settings, trust))
 }
 

@@ -5,17 +5,16 @@ use super::exit::UsageError;
 use super::output::{errln, out, outln};
 use super::{Exit, project};
 use crate::domain::RunId;
-use crate::domain::policy::Project;
 use crate::files::Place;
 use crate::report::night;
 use crate::report::night::{Night, Times};
 use crate::runtime;
-use crate::runtime::Waiting;
+use crate::runtime::{Records, Waiting};
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
-pub(super) fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit> {
-    let Found { night, run_dir, times } = find(dir, args.run.as_deref())?;
+pub(super) async fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit> {
+    let Found { night, run_dir, times } = find(dir, args.run.as_deref()).await?;
     let text = match (args.html, args.md, args.json) {
         (true, ..) => night::html(&night, &times),
         (_, true, _) => night::markdown(&night, &times),
@@ -47,7 +46,7 @@ pub(super) struct Found {
 
 /// The run that is meant.
 pub(super) struct Chosen {
-    pub project: Project,
+    pub records: Records,
     pub run: RunId,
 }
 
@@ -60,28 +59,24 @@ pub(super) struct Waits {
 }
 
 /// The night that waits, if one does and no certain run is asked for.
-pub(super) fn waits(dir: &Path, which: Option<&str>) -> anyhow::Result<Option<Waits>> {
-    let project = project_of(dir)?;
-    let waiting = runtime::waiting(&project).filter(|_| which.is_none());
+pub(super) async fn waits(dir: &Path, which: Option<&str>) -> anyhow::Result<Option<Waits>> {
+    let records = project::records(dir).await?;
+    let waiting = records.waiting().filter(|_| which.is_none());
     let clock = runtime::system_clock();
     let times = Times { zone: clock.zone(), now: clock.now() };
     Ok(waiting.map(|waiting| Waits {
         text: night::waits(waiting.pid, waiting.until, &times) + "\n",
-        alone: runtime::runs(&project).is_ok_and(|runs| runs.is_empty()),
+        alone: records.runs().is_ok_and(|runs| runs.is_empty()),
         waiting,
     }))
 }
 
-fn project_of(dir: &Path) -> anyhow::Result<Project> {
-    Ok(runtime::settings_before_trust(&project::load(dir, Vec::new())?)?.project().clone())
-}
-
 /// The run that is meant: the newest, or the one whose id begins so.
-pub(super) fn choose(dir: &Path, which: Option<&str>) -> anyhow::Result<Chosen> {
-    let project = project_of(dir)?;
-    let runs = runtime::runs(&project).with_context(|| format!("{}/runs", project.state_dir().display()))?;
+pub(super) async fn choose(dir: &Path, which: Option<&str>) -> anyhow::Result<Chosen> {
+    let records = project::records(dir).await?;
+    let runs = records.runs().with_context(|| format!("{}/runs", records.project().state_dir().display()))?;
     let run = runtime::choose_run(&runs, which).map_err(UsageError)?.clone();
-    Ok(Chosen { project, run })
+    Ok(Chosen { records, run })
 }
 
 /// What is wrong with the first line of a journal of which nothing can be read; none if there is something to tell.
@@ -94,11 +89,11 @@ pub(super) fn unreadable(night: &Night) -> Option<String> {
 }
 
 /// The run that is meant, read back.
-pub(super) fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Found> {
-    let Chosen { project, run } = choose(dir, which)?;
-    let run_dir = project.run_dir(&run);
+pub(super) async fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Found> {
+    let Chosen { records, run } = choose(dir, which).await?;
+    let run_dir = records.project().run_dir(&run);
     let journal = || format!("{}: failed to read it", run_dir.join("journal.jsonl").display());
-    let (night, warnings) = runtime::night(&project, &run).with_context(journal)?;
+    let (night, warnings) = records.night(&run).await.with_context(journal)?;
     for warning in warnings {
         errln!("warning: {}", project::printable(&warning));
     }

@@ -10,7 +10,8 @@ use crate::config::{Origin, Override};
 use crate::domain::policy::Project;
 use crate::domain::{Again, RunKind, RunReport, Status, Stop, Task, TaskId, TaskList, Verdict};
 use crate::layer::Svc;
-use crate::services::{Orchestrator, RunRequest, Settings, Tasks};
+use crate::runtime::Records;
+use crate::services::{Journal, Orchestrator, RunRequest, Settings, Tasks};
 use crate::{report, runtime};
 use serde_json::json;
 use std::path::Path;
@@ -27,7 +28,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     runtime::check_state(settings.project())?;
     check_agent(args.how.agent.as_deref(), &*settings)?;
     let events = Events::open(result_to, args.how.events.as_deref())?;
-    let app = layers.with(events.sink()).build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
+    let app = layers.clone().with(events.sink()).build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;
     say_problems(&list, &*settings);
@@ -35,7 +36,8 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     if args.dry_run {
         drop((orchestrator, tasks));
         app.shutdown().await?;
-        return dry_run(&list, &ids, again, &*settings, &args).await;
+        let app = layers.build::<Svc<dyn Journal>>().await?;
+        return dry_run(&list, &ids, (again, &**app), &*settings, &args).await;
     }
     if ids.is_empty() && again == Again::No && !list.tasks.iter().any(is_open) {
         drop((orchestrator, tasks));
@@ -66,14 +68,15 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     events.finish();
     drop((orchestrator, tasks));
     app.shutdown().await?;
+    let records = Records::of(&layers).await?;
     // An unreadable line may be a task that was asked for, unless those asked for were named.
-    shown(&result?, settings.project(), result_to, if named { 0 } else { list.problems.len() })
+    shown(&result?, &records, result_to, if named { 0 } else { list.problems.len() }).await
 }
 
 /// Prints what a run came to, and says which exit code that is.
-pub(super) fn shown(report: &RunReport, of: &Project, to: ResultTo, problems: usize) -> anyhow::Result<Exit> {
-    let text = || {
-        let text = match runtime::night(of, &report.run) {
+pub(super) async fn shown(report: &RunReport, of: &Records, to: ResultTo, problems: usize) -> anyhow::Result<Exit> {
+    let text = async || {
+        let text = match of.night(&report.run).await {
             Ok((night, _)) => report::run_by_part(report, &night),
             // What cannot be read back was told all the same.
             Err(_) => report::run(report),
@@ -82,8 +85,8 @@ pub(super) fn shown(report: &RunReport, of: &Project, to: ResultTo, problems: us
     };
     match to {
         ResultTo::Json => project::print_json(report)?,
-        ResultTo::Stdout => out!("{}", text()),
-        ResultTo::Stderr => errln!("{}", text().trim_end()),
+        ResultTo::Stdout => out!("{}", text().await),
+        ResultTo::Stderr => errln!("{}", text().await.trim_end()),
     }
     Ok(exit(report, problems))
 }
@@ -196,14 +199,14 @@ pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool)
 async fn dry_run(
     list: &TaskList,
     ids: &[TaskId],
-    again: Again,
+    (again, journal): (Again, &dyn Journal),
     settings: &dyn Settings,
     args: &RunArgs,
 ) -> anyhow::Result<Exit> {
     let mut tasks = list.select(ids, again).map_err(UsageError)?;
     checks_told_apart(&tasks, settings)?;
     tasks.sort_by_key(crate::domain::Task::rank);
-    let earlier = runtime::track_record(settings, &list.tasks).await?;
+    let earlier = runtime::track_record(settings, journal, &list.tasks).await?;
     let route = |t: &crate::domain::Task| runtime::route(settings.agents(), t, args.how.agent.as_deref(), &earlier);
     let checks = |t: &crate::domain::Task| -> Vec<String> {
         let own = t.subtasks.iter().flat_map(|s| &s.checks).chain(&t.checks);
@@ -221,7 +224,7 @@ async fn dry_run(
             .collect();
         project::print_json(&json!({ "dryRun": true, "tasks": planned }))?;
     } else {
-        let proposed = runtime::proposed(settings).await?;
+        let proposed = runtime::proposed(settings, journal).await?;
         for task in &tasks {
             let title = project::printable(&task.title);
             let route = route(task);

@@ -6,10 +6,11 @@ use super::output::{errln, out, outln};
 use super::{Exit, parts, project, task_checks, trust};
 use crate::config::Effective;
 use crate::domain::{AttemptCount, Expects, Status, Task, TaskList, TrustItem, is_integration, nearest_id};
+use crate::layer::Svc;
 use crate::report::plural;
 use crate::runtime;
 use crate::runtime::{Readiness, TaskFile, TrackRecord, Trust};
-use crate::services::{Settings, Tasks, TasksError};
+use crate::services::{Journal, Settings, Tasks, TasksError};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -21,7 +22,10 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
         TaskCommand::Ready { json } => ready(&file, json).await,
-        TaskCommand::Show { id, json } => show(&file, &id, &*settings, json).await,
+        TaskCommand::Show { id, json } => {
+            let app = project::live().with(settings.clone()).build::<Svc<dyn Journal>>().await?;
+            show(&file, &id, &*settings, &**app, json).await
+        }
         TaskCommand::Add(add) => {
             trust::ensure_task_file(&trust)?;
             if let Some(id) = add.id.as_deref().filter(|id| is_integration(id)) {
@@ -223,7 +227,13 @@ fn with_cause(task: &Task, list: &TaskList) -> Value {
     value
 }
 
-async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {
+async fn show(
+    file: &TaskFile,
+    id: &str,
+    settings: &dyn Settings,
+    journal: &dyn Journal,
+    json: bool,
+) -> anyhow::Result<Exit> {
     let how = settings.run().decompose;
     let list = file.load().await?;
     say_problems(&list);
@@ -250,8 +260,8 @@ async fn show(file: &TaskFile, id: &str, settings: &dyn Settings, json: bool) ->
     {
         text += &format!("waits: it {}\n", because.join("; it "));
     }
-    text += &goes_to(task, settings, &runtime::track_record(settings, &list.tasks).await?);
-    let proposed = runtime::proposed(settings).await?;
+    text += &goes_to(task, settings, &runtime::track_record(settings, journal, &list.tasks).await?);
+    let proposed = runtime::proposed(settings, journal).await?;
     let told = parts::Known { how, list: &list, told: proposed.get(&task.id) };
     text += &told.said(task);
     for part in told.split(task).parts() {

@@ -80,7 +80,7 @@ async fn at_base(
     cancel: CancellationToken,
 ) -> anyhow::Result<Vec<CheckReport>> {
     let settings = runtime::settings_before_trust(effective)?;
-    let layers = runtime::live().with(settings);
+    let layers = project::live().with(settings);
     let locks = layers.build::<Svc<dyn RunLock>>().await?;
     let run = runtime::new_run_id();
     let _guard = locks.acquire(&run)?;

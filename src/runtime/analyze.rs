@@ -1,10 +1,10 @@
-//! What the experiments are about, read from where it is.
+//! What the experiments are about, where no run of the project left it.
 
 use crate::analysis::{Labelled, Line, read_labelled};
-use crate::domain::{LineProblem, Past, Reflection, policy};
+use crate::domain::LineProblem;
 use crate::host::GitHistory;
-use crate::services::{History, RecentQuery, Storage, StorageError};
-use crate::storage::{JsonlStorage, Seals, for_each_line, read_past};
+use crate::services::History;
+use crate::storage::for_each_line;
 use std::io;
 use std::io::Read;
 use std::sync::Arc;
@@ -56,20 +56,4 @@ pub fn read_observations(input: impl Read) -> io::Result<Observations> {
 #[must_use]
 pub fn history() -> Arc<dyn History> {
     Arc::new(GitHistory)
-}
-
-/// What a project's runs left behind; nothing is created.
-///
-/// # Errors
-/// If what is there cannot be read.
-pub fn past(project: &policy::Project) -> io::Result<Past> {
-    read_past(&project.state_dir(), &Seals::of(project))
-}
-
-/// Every reflection of a project's memory, the newest first; nothing is created.
-///
-/// # Errors
-/// If the memory cannot be read.
-pub async fn reflections(project: &policy::Project) -> Result<Vec<Reflection>, StorageError> {
-    JsonlStorage::of(project, Seals::of(project)).recent(&RecentQuery::default()).await
 }

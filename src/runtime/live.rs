@@ -8,6 +8,7 @@ use super::judges::JudgeParts;
 use super::models::ModelSet;
 use super::policies::GuardedModels;
 use super::redacted::RedactedRunner;
+use super::runs::runs;
 use super::settings::settings_of_current_dir;
 use super::{judges, notify, shared};
 use crate::decomposition::AskedDecomposer;
@@ -20,8 +21,8 @@ use crate::layer::{Layers, Svc};
 use crate::reflection::{AgentGenerator, CommandGenerator, Heuristic, LlmGenerator, Signatures};
 use crate::services::{
     Captures, Clock, CommandRunner, CompletionVerifier, Decomposer, EventSink, FailureReader, Generator, Journal,
-    Judge, KeepAwake, Models, Notifiers, Orchestrator, ProgressJudge, ReflectionService, Remote, RunLock, Settings,
-    Storage, SubagentError, Subagents, Tasks, Transcripts, Verdicts, Verifier, Workspaces,
+    Judge, KeepAwake, Models, Notifiers, Orchestrator, ProgressJudge, ReflectionService, Remote, RunLock, Runs,
+    Settings, Storage, SubagentError, Subagents, Tasks, Transcripts, Verdicts, Verifier, Workspaces,
 };
 use crate::storage::{JsonlStorage, RunJournal, Seals, TranscriptFiles, VerdictFiles};
 use crate::verification::judging::Authors;
@@ -35,7 +36,7 @@ use std::sync::Arc;
 #[must_use]
 pub fn live() -> Layers {
     guarded(layers![
-        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Clock, dyn Notifiers;
+        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Runs, dyn Clock, dyn Notifiers;
         settings_of_current_dir, // project.json under the environment
         clock,                   // wall clock and ids
         command_runner,          // processes in groups of their own, swept at the end
@@ -59,6 +60,7 @@ pub fn live() -> Layers {
         shared::reflection_service, // generate (in time, or by the heuristic), save, recall, format, prune
         decomposer,              // who is asked for the parts of a task; nobody unless `decompose` says so
         journal,                 // .reflection/runs/<run>/journal.jsonl
+        runs,                    // the same for those who look at it: report, status, watch, analyze
         events,                  // logs; the program puts its progress display in this place
         notify::notifiers,       // whoever hears of a run that nobody watches; nobody unless `notify` says so
         shared::orchestrator     // the loop over all of these

@@ -19,12 +19,18 @@
 //! # }
 //! ```
 
+// The code of the guide is compiled with the documentation tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/embedding.md")]
+mod guide {}
+
 mod agents;
 mod analyze;
 mod builder;
 mod env_files;
 mod eval;
 mod events;
+mod failure;
 mod files;
 mod given;
 mod health;
@@ -42,6 +48,7 @@ mod report;
 mod retry;
 mod route;
 mod run_id;
+mod runs;
 mod settings;
 mod shared;
 #[cfg(feature = "testing")]
@@ -59,10 +66,11 @@ pub use crate::host::{git_version, is_the_program, is_within_run_of};
 pub use crate::orchestrator::queue::{Readiness, readiness};
 pub use crate::storage::EvalFiles;
 pub use crate::verification::gates::seems_to_allow;
-pub use analyze::{Observations, history, past, read_observations, reflections};
+pub use analyze::{Observations, history, read_observations};
 pub use builder::{Reflexion, ReflexionBuilder};
 pub use eval::{EvalError, EvalJudge, EvalParams, evaluate};
 pub use events::{EventLines, EventSinks};
+pub use failure::failed_output;
 pub use files::{
     Imported, TaskFile, adopt_lessons, check_state, foreign_lessons, foreign_marks, read_import, run_began, task_file,
 };
@@ -82,7 +90,7 @@ pub use judge::{
 pub use live::{live, reflection_service_live};
 pub use notify::notify_test;
 pub use programs::{changes, command_runner, find_program};
-pub use report::{Waiting, choose_run, night, runs, waiting};
+pub use report::{Records, Waiting, choose_run};
 pub use route::{Route, Sized, Told, TrackRecord, proposed, route, size, track_record};
 pub use run_id::{new_run_id, system_clock};
 pub use settings::{project, settings_before_trust, settings_from, settings_to_look};

@@ -1,61 +1,138 @@
-//! What the report of a run is about, read from where it is; nothing is created.
+//! What the report of a run is about, through the ports: nothing here knows where runs and lessons are kept.
 
-use crate::domain::{Life, Reflection, ReflectionId, RunId, RunKind, TaskId, TaskList, Timestamp, policy};
-use crate::host::{LockHolder, SystemClock, left_running, lock_holder};
+use super::watch::RunWatch;
+use crate::domain::{Life, Past, Reflection, ReflectionId, RunId, TaskList, policy};
+use crate::layer::{BuildError, Layers, Svc};
 use crate::report::night::Night;
-use crate::services::{Clock, Tasks};
-use crate::storage::{FileTasks, Seals, kept_patches, kind_of_run, last_sign, read_lessons, read_run, recorded_runs};
+use crate::services::{Clock, RecentQuery, RunReader, Runs, RunsError, Settings, Storage, StorageError, Tasks};
 use std::collections::{HashMap, HashSet};
-use std::io;
 use std::sync::Arc;
 
-/// The runs of a project that have a journal. The newest is the last: the one that is worked on now, before it those whose
-/// journals were written last. Their ids say when they began, and a night may go on after a run that began later.
+pub use crate::domain::Waiting;
+
+/// What a project's runs left and what it remembers, for those who look at it: `report`, `status`, `watch`, `analyze`.
 ///
-/// # Errors
-/// If the directory of runs is there and cannot be read.
-pub fn runs(project: &policy::Project) -> io::Result<Vec<RunId>> {
-    let state = project.state_dir();
-    let at_work = lock_holder(&state).ok().flatten().filter(|holder| holder.waits_until.is_none());
-    let at_work = at_work.map(|holder| holder.run);
-    let mut runs = recorded_runs(&state)?;
-    runs.sort_by_cached_key(|run| (at_work.as_deref() == Some(run.as_str()), last_sign(&state, run), run.clone()));
-    Ok(runs)
+/// ```no_run
+/// # use reflexion::layer::BoxError;
+/// # use reflexion::runtime;
+/// # async fn example() -> Result<(), BoxError> {
+/// let layers = runtime::live().with(runtime::project("path/to/project")?);
+/// let records = runtime::Records::of(&layers).await?;
+/// if let Some(newest) = records.runs()?.last() {
+///     let (night, _) = records.night(newest).await?;
+///     println!("{}", night.headline);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Records {
+    project: policy::Project,
+    pub(super) runs: Arc<dyn Runs>,
+    storage: Arc<dyn Storage>,
+    tasks: Arc<dyn Tasks>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
-/// A night that waits for its window, and has not begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Waiting {
-    /// Its process.
-    pub pid: u32,
-    /// When the window opens.
-    pub until: Timestamp,
-}
-
-/// The night that waits in a project, if one does; a lock that cannot be read says nothing.
-#[must_use]
-pub fn waiting(project: &policy::Project) -> Option<Waiting> {
-    let LockHolder { pid, waits_until, .. } = lock_holder(&project.state_dir()).ok()??;
-    waits_until.map(|until| Waiting { pid, until })
-}
-
-/// What a run of a project did, with the words of its lessons.
-///
-/// # Errors
-/// If its journal cannot be read at all. A memory or a lock that cannot be read is said in the second value and costs
-/// the words of the lessons, or the knowledge whether a process works on the run.
-pub fn night(project: &policy::Project, run: &RunId) -> io::Result<(Night, Vec<String>)> {
-    let mut warnings = Vec::new();
-    // First the journal: a run that ends in between is told as one that goes on, not as a dead one.
-    let before = life(project, run, &mut warnings);
-    let log = read_run(&project.state_dir(), run, &Seals::of(project))?;
-    if matches!(before, Life::Gone | Life::Superseded) {
-        warnings.extend(still_running(left_running(project)));
+impl Records {
+    /// Those that the layers give; nothing else of them is built.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    pub async fn of(layers: &Layers) -> Result<Self, BuildError> {
+        type Looked = (Svc<dyn Settings>, Svc<dyn Runs>, Svc<dyn Storage>, Svc<dyn Tasks>);
+        let app = layers.build::<Looked>().await?;
+        let clock = layers.build::<Svc<dyn Clock>>().await?;
+        Ok(Self {
+            project: app.0.project().clone(),
+            runs: app.1.clone().into_arc(),
+            storage: app.2.clone().into_arc(),
+            tasks: app.3.clone().into_arc(),
+            clock: clock.clone().into_arc(),
+        })
     }
-    let night = Night::of(&log, before).with_tasks(TasksNow::default().of(project, &mut warnings));
-    let night = night.seen_at(SystemClock::new().now()).with_kept(kept(project, run));
-    let lessons = Lessons::default().of(project, &night, &mut warnings);
-    Ok((night.with_lessons(lessons), warnings))
+
+    /// Where the project is.
+    #[must_use]
+    pub fn project(&self) -> &policy::Project {
+        &self.project
+    }
+
+    /// The runs there are; the newest is the last.
+    ///
+    /// # Errors
+    /// [`RunsError`].
+    pub fn runs(&self) -> Result<Vec<RunId>, RunsError> {
+        self.runs.list()
+    }
+
+    /// The night that waits for its window, if one does.
+    #[must_use]
+    pub fn waiting(&self) -> Option<Waiting> {
+        self.runs.waiting()
+    }
+
+    /// Everything that all runs left.
+    ///
+    /// # Errors
+    /// [`RunsError`].
+    pub fn past(&self) -> Result<Past, RunsError> {
+        self.runs.past()
+    }
+
+    /// Every lesson, the newest first.
+    ///
+    /// # Errors
+    /// [`StorageError`].
+    pub async fn reflections(&self) -> Result<Vec<Reflection>, StorageError> {
+        self.storage.recent(&RecentQuery::default()).await
+    }
+
+    /// Reads one run on while it goes on.
+    #[must_use]
+    pub fn watch(&self, run: RunId) -> RunWatch {
+        RunWatch::new(self.clone(), run)
+    }
+
+    /// What a run did, with the words of its lessons.
+    ///
+    /// # Errors
+    /// If its journal cannot be read at all. A memory or a lock that cannot be read is said in the second value and costs
+    /// the words of the lessons, or the knowledge whether a process works on the run.
+    pub async fn night(&self, run: &RunId) -> Result<(Night, Vec<String>), RunsError> {
+        let mut warnings = Vec::new();
+        // First whether it lives: a run that ends in between is told as one that goes on, not as a dead one.
+        let before = self.life(run, &mut warnings);
+        let mut reader = self.runs.open(run);
+        reader.read_on()?;
+        if matches!(before, Life::Gone | Life::Superseded) {
+            warnings.extend(still_running(self.runs.left_running()));
+        }
+        let mut seen = Seen::default();
+        Ok((self.told(&*reader, before, &mut seen, &mut warnings).await, warnings))
+    }
+
+    /// What a run's journal says, with titles and the words of lessons.
+    pub(super) async fn told(
+        &self,
+        reader: &dyn RunReader,
+        life: Life,
+        seen: &mut Seen,
+        warnings: &mut Vec<String>,
+    ) -> Night {
+        let log = reader.log();
+        let night = Night::of(log, life).with_tasks(seen.tasks.of(&*self.tasks, warnings).await);
+        let night = night.seen_at(self.clock.now()).with_kept(self.runs.kept(&log.run));
+        let lessons = seen.lessons.of(&*self.storage, &night, warnings).await;
+        night.with_lessons(lessons)
+    }
+
+    pub(super) fn life(&self, run: &RunId, warnings: &mut Vec<String>) -> Life {
+        self.runs.life(run).unwrap_or_else(|error| {
+            warnings.push(format!("whether a process works on the run cannot be told: {error}"));
+            Life::Gone
+        })
+    }
 }
 
 fn still_running(left: usize) -> Option<String> {
@@ -67,27 +144,25 @@ fn still_running(left: usize) -> Option<String> {
     Some(format!("{what}; the next run ends what is left behind"))
 }
 
-/// The patches of unconfirmed changes, named from the project's directory; none where nothing can be said.
-pub(super) fn kept(project: &policy::Project, run: &RunId) -> Vec<(TaskId, String)> {
-    let run_dir = project.run_dir(run);
-    let shown = run_dir.strip_prefix(&project.root).unwrap_or(&run_dir);
-    let patches = kept_patches(&run_dir).unwrap_or_default().into_iter();
-    patches.map(|(task, name)| (task, shown.join(name).display().to_string())).collect()
+/// What was read beside a journal, so that it is not read again.
+#[derive(Default)]
+pub(super) struct Seen {
+    tasks: TasksNow,
+    lessons: Lessons,
 }
 
 /// The tasks as they stand now; they are read again only when their file was changed.
 #[derive(Default)]
-pub(super) struct TasksNow {
+struct TasksNow {
     list: TaskList,
     edits: Option<u64>,
 }
 
 impl TasksNow {
-    pub(super) fn of(&mut self, project: &policy::Project, warnings: &mut Vec<String>) -> &TaskList {
-        let files = FileTasks::of(project, Seals::of(project), Arc::new(SystemClock::new()));
-        let edits = files.edits();
+    async fn of(&mut self, tasks: &dyn Tasks, warnings: &mut Vec<String>) -> &TaskList {
+        let edits = tasks.edits();
         if self.edits.replace(edits) != Some(edits) {
-            self.list = files.read().unwrap_or_else(|error| {
+            self.list = tasks.load().await.unwrap_or_else(|error| {
                 warnings.push(format!("{error}; tasks that were never started are told without their titles"));
                 TaskList::default()
             });
@@ -96,54 +171,27 @@ impl TasksNow {
     }
 }
 
-pub(super) fn life(project: &policy::Project, run: &RunId, warnings: &mut Vec<String>) -> Life {
-    let works = |holder: &LockHolder| holder.run == run.as_str() && holder.waits_until.is_none();
-    match lock_holder(&project.state_dir()) {
-        Ok(Some(holder)) if works(&holder) && holder.is_stopped() => Life::Stopped { pid: holder.pid },
-        Ok(Some(holder)) if works(&holder) => Life::Alive,
-        // One whose journal was not begun here cannot be gone on with either: the project was moved, or copied.
-        Ok(_) if is_superseded(project, run) || !Seals::of(project).has_begun_run(run) => Life::Superseded,
-        Ok(_) => Life::Gone,
-        Err(error) => {
-            warnings.push(format!("whether a process works on the run cannot be told: {error}"));
-            Life::Gone
-        }
-    }
-}
-
-/// Whether there is a newer one that is gone on with in its place: of nights the newest, whatever `reflexion run` did since.
-fn is_superseded(project: &policy::Project, run: &RunId) -> bool {
-    let state = project.state_dir();
-    let is_night = kind_of_run(&state, run) == Some(RunKind::Overnight);
-    let runs = recorded_runs(&state).unwrap_or_default();
-    let mut newer = runs.iter().rev().take_while(|other| *other != run);
-    newer.any(|other| !is_night || kind_of_run(&state, other) == Some(RunKind::Overnight))
-}
-
 /// The words of lessons; the memory is read again only for those that it was not asked for before.
 #[derive(Default)]
-pub(super) struct Lessons {
+struct Lessons {
     known: HashMap<ReflectionId, Reflection>,
     asked: HashSet<ReflectionId>,
 }
 
 impl Lessons {
-    pub(super) fn of(
+    async fn of(
         &mut self,
-        project: &policy::Project,
+        storage: &dyn Storage,
         night: &Night,
         warnings: &mut Vec<String>,
     ) -> HashMap<ReflectionId, Reflection> {
-        let new: Vec<&ReflectionId> = night.lesson_ids().filter(|id| !self.asked.contains(*id)).collect();
+        let new: Vec<ReflectionId> = night.lesson_ids().filter(|id| !self.asked.contains(*id)).cloned().collect();
         if !new.is_empty() {
-            let file = project.memory_file();
-            match read_lessons(&file, &new) {
+            match storage.get_many(&new).await {
                 Ok(found) => self.known.extend(found),
-                Err(error) => {
-                    warnings.push(format!("{}: {error}; the lessons are told without their words", file.display()));
-                }
+                Err(error) => warnings.push(format!("{error}; the lessons are told without their words")),
             }
-            self.asked.extend(new.into_iter().cloned());
+            self.asked.extend(new);
         }
         self.known.clone()
     }

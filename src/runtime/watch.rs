@@ -1,15 +1,12 @@
 //! A run that is watched from outside: its journal and the transcripts of its agents are read on while they grow.
 //! Nothing is created and no lock is held, so that it works beside the run, and after it.
 
-use super::report::{Lessons, TasksNow, Waiting, kept, life, waiting};
-use crate::domain::{Life, RunId, SessionId, policy};
-use crate::host::SystemClock;
+use super::report::{Records, Seen};
+use crate::domain::{Life, RunId, SessionId, Waiting};
 use crate::report::night::watch::{Live, Said, Scene, working_sessions};
 use crate::report::night::{Night, Times, waits};
-use crate::services::Clock;
-use crate::storage::{RunTail, Seals, TranscriptTail};
+use crate::services::{RunReader, RunsError, TranscriptReader};
 use std::collections::HashMap;
-use std::io;
 use std::time::Duration;
 
 /// Putting a scene together may take one part in so many of a watcher's time, however long the journal is.
@@ -17,33 +14,27 @@ const SHARE: u32 = 10;
 
 /// Reads one run of a project on.
 pub struct RunWatch {
-    project: policy::Project,
+    records: Records,
     run: RunId,
-    clock: SystemClock,
-    journal: RunTail,
+    journal: Box<dyn RunReader>,
     /// What the shown scene was made of.
     life: Option<Life>,
-    live: HashMap<SessionId, (TranscriptTail, Live)>,
-    lessons: Lessons,
-    tasks: TasksNow,
+    live: HashMap<SessionId, (Box<dyn TranscriptReader>, Live)>,
+    seen: Seen,
     /// When the next scene may be made.
     not_before: Duration,
 }
 
 impl RunWatch {
     /// The run, of which nothing is read yet.
-    #[must_use]
-    pub fn new(project: policy::Project, run: RunId) -> Self {
-        let journal = RunTail::new(&project.state_dir(), &run, Seals::of(&project));
+    pub(super) fn new(records: Records, run: RunId) -> Self {
         Self {
-            project,
+            journal: records.runs.open(&run),
+            records,
             run,
-            clock: SystemClock::new(),
-            journal,
             life: None,
             live: HashMap::new(),
-            lessons: Lessons::default(),
-            tasks: TasksNow::default(),
+            seen: Seen::default(),
             not_before: Duration::ZERO,
         }
     }
@@ -52,18 +43,18 @@ impl RunWatch {
     ///
     /// # Errors
     /// If its journal cannot be read at all.
-    pub fn scene(&mut self) -> io::Result<Option<Scene>> {
-        let began = self.clock.elapsed();
+    pub async fn scene(&mut self) -> Result<Option<Scene>, RunsError> {
+        let began = self.records.clock.elapsed();
         if began < self.not_before {
             return Ok(None);
         }
         let mut notes = Vec::new();
         // First whether it lives: a run that ends in between is told as one that goes on, not as a dead one.
-        let life = life(&self.project, &self.run, &mut notes);
+        let life = self.records.life(&self.run, &mut notes);
         let mut changed = self.journal.read_on()?;
         changed |= self.life.replace(life) != Some(life);
-        for (session, (tail, live)) in &mut self.live {
-            match tail.read_on(|record| live.take(record)) {
+        for (session, (transcript, live)) in &mut self.live {
+            match transcript.read_on(&mut |record| live.take(record)) {
                 Ok(more) => changed |= more,
                 Err(error) => notes.push(format!("the transcript of {} cannot be read: {error}", session.as_str())),
             }
@@ -71,35 +62,29 @@ impl RunWatch {
         if !changed {
             return Ok(None);
         }
-        if let Some(Waiting { pid, until }) = waiting(&self.project) {
-            notes.push(waits(pid, until, &Times { zone: self.clock.zone(), now: self.clock.now() }));
+        let clock = &self.records.clock;
+        if let Some(Waiting { pid, until }) = self.records.waiting() {
+            notes.push(waits(pid, until, &Times { zone: clock.zone(), now: clock.now() }));
         }
-        let night = self.night(life, &mut notes);
+        let night = self.records.told(&*self.journal, life, &mut self.seen, &mut notes).await;
+        self.listen(&night);
         let live = self.live.iter().map(|(session, (_, live))| (session.clone(), live.clone())).collect();
         let scene = Scene::of(night, &self.journal.log().entries, &live, notes);
-        let now = self.clock.elapsed();
+        let now = self.records.clock.elapsed();
         self.not_before = now + now.saturating_sub(began) * SHARE;
         Ok(Some(scene))
     }
 
-    /// What the journal says, with titles and the words of lessons; and from now on those agents are listened to that work.
-    fn night(&mut self, life: Life, notes: &mut Vec<String>) -> Night {
-        let night = Night::of(self.journal.log(), life)
-            .with_tasks(self.tasks.of(&self.project, notes))
-            .seen_at(self.clock.now())
-            .with_kept(kept(&self.project, &self.run));
-        let words = self.lessons.of(&self.project, &night, notes);
-        let night = night.with_lessons(words);
-        let run_dir = self.project.run_dir(&self.run);
+    /// From now on those agents are listened to that work.
+    fn listen(&mut self, night: &Night) {
         let mut before = std::mem::take(&mut self.live);
-        for session in working_sessions(&night) {
-            let mut heard =
-                before.remove(session).unwrap_or_else(|| (TranscriptTail::new(&run_dir, session), Live::default()));
+        for session in working_sessions(night) {
+            let begin = || (self.journal.transcript(session), Live::default());
+            let mut heard = before.remove(session).unwrap_or_else(begin);
             // The first look at a transcript; what cannot be read now is said the next time.
-            let _ = heard.0.read_on(|record| heard.1.take(record));
+            let _ = heard.0.read_on(&mut |record| heard.1.take(record));
             self.live.insert(session.clone(), heard);
         }
-        night
     }
 
     /// What the journal says from the entry with this number on, in words, and the number of the next one to come.
@@ -117,8 +102,8 @@ impl RunWatch {
             return live.clone();
         }
         let mut live = Live::default();
-        let mut tail = TranscriptTail::new(&self.project.run_dir(&self.run), session);
-        while let Ok(true) = tail.read_on(|record| live.take(record)) {}
+        let mut transcript = self.journal.transcript(session);
+        while let Ok(true) = transcript.read_on(&mut |record| live.take(record)) {}
         live
     }
 }

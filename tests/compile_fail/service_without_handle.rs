@@ -1,6 +1,6 @@
-use reflexion::layer::{BoxError, Svc};
+use reflexion::layer::BoxError;
 use reflexion::runtime;
-use reflexion::services::{ReflectionService, Storage};
+use reflexion::services::ReflectionService;
 
 struct MyStore;
 
@@ -14,12 +14,7 @@ fn gives_a_plain_value() {
     let _ = runtime::reflection_service_live().with(MyStore);
 }
 
-fn gives_what_is_no_store() {
-    let _ = runtime::reflection_service_live().with(Svc::<dyn Storage>::new(MyStore));
-}
-
 fn main() {
     let _ = asks_for_the_trait();
     gives_a_plain_value();
-    gives_what_is_no_store();
 }

@@ -15,14 +15,14 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 pub(in crate::cli) async fn watch(dir: &Path, args: WatchArgs) -> anyhow::Result<Exit> {
-    if let Some(Waits { text, .. }) = waits(dir, args.run.as_deref())?.filter(|waits| waits.alone && !args.json) {
+    if let Some(Waits { text, .. }) = waits(dir, args.run.as_deref()).await?.filter(|waits| waits.alone && !args.json) {
         out!("{text}");
         return Ok(Exit::Confirmed);
     }
-    let Chosen { project, run } = choose(dir, args.run.as_deref())?;
-    let journal = project.run_dir(&run).join("journal.jsonl");
-    let mut source = Source { watch: RunWatch::new(project, run), journal: journal.display().to_string() };
-    let Some(scene) = source.scene()? else { anyhow::bail!("{}: nothing can be read", source.journal) };
+    let Chosen { records, run } = choose(dir, args.run.as_deref()).await?;
+    let journal = records.project().run_dir(&run).join("journal.jsonl");
+    let mut source = Source { watch: records.watch(run), journal: journal.display().to_string() };
+    let Some(scene) = source.scene().await? else { anyhow::bail!("{}: nothing can be read", source.journal) };
     // One that works may be about to write its first line.
     if scene.night.state != NightState::Running
         && let Some(first) = unreadable(&scene.night)
@@ -49,8 +49,8 @@ pub(super) struct Source {
 
 impl Source {
     /// What there is to see now, if that is anything new.
-    pub(super) fn scene(&mut self) -> anyhow::Result<Option<Scene>> {
-        self.watch.scene().with_context(|| format!("{}: failed to read it", self.journal))
+    pub(super) async fn scene(&mut self) -> anyhow::Result<Option<Scene>> {
+        self.watch.scene().await.with_context(|| format!("{}: failed to read it", self.journal))
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) async fn follow(mut source: Source, mut scene: Scene) -> anyhow::Resu
     let runs = scene.night.state == NightState::Running;
     while scene.night.state == NightState::Running {
         tokio::time::sleep(EVERY).await;
-        let Some(newer) = source.scene()? else { continue };
+        let Some(newer) = source.scene().await? else { continue };
         scene = newer;
         let (lines, until) = source.watch.said_since(seen);
         seen = until;

@@ -51,7 +51,7 @@ pub(super) async fn show(mut source: Source, scene: Scene, ink: Ink) -> anyhow::
                 None => return Ok(Exit::Confirmed),
             },
             _ = ticks.tick() => {
-                let scene = source.scene()?;
+                let scene = source.scene().await?;
                 if scene.is_some() {
                     shown = None;
                 }

@@ -89,7 +89,7 @@ pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
-pub use run_log::{Life, LoggedEntry, RunLog};
+pub use run_log::{Life, LoggedEntry, RunLog, Waiting};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 pub use slug::slug;

@@ -28,6 +28,15 @@ pub struct LoggedEntry {
     pub entry: JournalEntry,
 }
 
+/// A night that waits for its window, and has not begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its process.
+    pub pid: u32,
+    /// When the window opens.
+    pub until: Timestamp,
+}
+
 /// Whether a process works on a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {

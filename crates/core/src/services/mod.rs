@@ -22,6 +22,7 @@
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
 //! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
+//! | [`Runs`], [`RunReader`], [`TranscriptReader`] | what runs left behind, and how they stand | `runtime`, from `storage` and `host` | `storage::MemoryRuns` |
 //! | [`Changes`] | the files that differ from where the work began | `host` | mock |
 //! | [`Remote`] | what the remote says | `host` | mock |
 //! | [`History`] | what was committed, commit by commit | `host` | mock |
@@ -58,6 +59,7 @@ mod reflection;
 mod registry;
 mod remote;
 mod run_lock;
+mod runs;
 mod settings;
 mod storage;
 mod subagent;
@@ -88,6 +90,7 @@ pub use orchestrator::*;
 pub use reflection::*;
 pub use remote::*;
 pub use run_lock::*;
+pub use runs::*;
 pub use settings::*;
 pub use storage::*;
 pub use subagent::*;

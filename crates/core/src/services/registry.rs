@@ -23,6 +23,7 @@ crate::service!(
     crate::services::Storage,
     crate::services::Journal,
     crate::services::RunLock,
+    crate::services::Runs,
     crate::services::KeepAwake,
     crate::services::EventSink,
     crate::services::Notifiers,

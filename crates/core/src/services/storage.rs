@@ -2,6 +2,7 @@
 
 use crate::domain::{LineProblem, Reflection, ReflectionId, Timestamp};
 use async_trait::async_trait;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Keeps reflections in the order in which they were appended.
@@ -23,6 +24,35 @@ pub trait Storage: Send + Sync {
     /// # Errors
     /// [`StorageError::Io`]. Lines that cannot be read are skipped and counted in [`Storage::check`].
     async fn recent(&self, query: &RecentQuery) -> Result<Vec<Reflection>, StorageError>;
+
+    /// The reflections that match, last appended first, in pages, so that a memory of any size is listed in little memory: without a mark
+    /// the newest ones, then those before the mark of the page before. The query's `limit` is for [`Storage::recent`].
+    ///
+    /// A store that says nothing of its own gives all of them as one page.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`]; also where the store was changed so that a mark says nothing any more.
+    async fn page(&self, query: &RecentQuery, before: Option<PageMark>) -> Result<Page, StorageError> {
+        let _ = before;
+        let all = RecentQuery { limit: None, ..query.clone() };
+        Ok(Page { reflections: self.recent(&all).await?, ..Page::default() })
+    }
+
+    /// Those of these reflections that there are; of one id the last appended.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`].
+    async fn get_many(&self, ids: &[ReflectionId]) -> Result<HashMap<ReflectionId, Reflection>, StorageError> {
+        let mut found = HashMap::new();
+        for id in ids {
+            match self.get(id).await {
+                Ok(reflection) => drop(found.insert(id.clone(), reflection)),
+                Err(StorageError::NotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(found)
+    }
 
     /// The last appended reflection with this id.
     ///
@@ -56,6 +86,21 @@ pub struct RecentQuery {
     /// Leave out what is [foreign](Reflection::foreign): for prompts.
     pub own_only: bool,
 }
+
+/// Some of the reflections that match a query.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// Last appended first.
+    pub reflections: Vec<Reflection>,
+    /// How many records among them cannot be read; nothing where the page was not looked at for that.
+    pub unreadable: Option<usize>,
+    /// Where it ends; none if there are no older ones.
+    pub next: Option<PageMark>,
+}
+
+/// Where a page ends, in words of the store that made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageMark(pub String);
 
 /// What a prune did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

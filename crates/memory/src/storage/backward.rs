@@ -48,6 +48,11 @@ impl Wanted {
             && fits(&self.subtask, &reflection.subtask_id)
     }
 
+    /// Finds what every line looked for contains, if there is such a thing.
+    pub(super) fn finder(&self) -> Option<Finder<'static>> {
+        self.needle().map(|needle| Finder::new(&needle).into_owned())
+    }
+
     /// Bytes that every line looked for contains, if there are any: the most selective id.
     fn needle(&self) -> Option<Vec<u8>> {
         let id = self.id.as_ref().or(self.subtask.as_ref());
@@ -89,6 +94,39 @@ pub(super) fn newest(file: &File, range: Range<u64>, wanted: &Wanted) -> io::Res
         }
     }
     Ok(search.found)
+}
+
+/// The whole lines before `end`, about `most` bytes of them and at least one line, and where they begin. Of a line that is too long to be
+/// read only so much is there that it shows.
+pub(super) fn lines_before<'b>(
+    file: &File,
+    end: u64,
+    most: u64,
+    buffer: &'b mut Vec<u8>,
+) -> io::Result<(&'b [u8], u64)> {
+    let about = end.saturating_sub(most);
+    // The line that lies there belongs to the page before, unless it is the only one.
+    let first = if about == 0 { 0 } else { line_start(file, 0..about)? };
+    let behind = if first == about { about } else { after_line(file, about..end)?.unwrap_or(first) };
+    let from = behind.max(end.saturating_sub(most.max(LONGEST as u64)));
+    buffer.resize(usize::try_from(end - from).map_err(io::Error::other)?, 0);
+    file.read_exact_at(buffer, from)?;
+    Ok((buffer, behind))
+}
+
+/// Where the line ends that lies at the beginning of the range; none if it reaches to its end.
+fn after_line(file: &File, range: Range<u64>) -> io::Result<Option<u64>> {
+    let mut buffer = vec![0; BLOCK];
+    let mut start = range.start;
+    while start < range.end {
+        let block = read_block(file, start..range.end.min(start + BLOCK as u64), &mut buffer)?;
+        if let Some(at) = memchr(b'\n', block) {
+            let after = start + at as u64 + 1;
+            return Ok((after < range.end).then_some(after));
+        }
+        start += block.len() as u64;
+    }
+    Ok(None)
 }
 
 /// Where the line that reaches to the end of `range` begins: after the last line end in it.

@@ -2,15 +2,19 @@
 
 use super::append_log::{AppendLog, LogError, Sealing};
 use super::backward::{Wanted, line_start, newest};
-use super::lines::for_each_line;
+use super::lines::{bare, for_each_line};
+use super::pages::{PageEnd, page};
 use super::prune::prune;
 use super::recent_cache::{Entry, RecentCache, Since, Snapshot};
 use super::record::{Decoded, decode, encode};
 use super::seal::{Belief, LineKind, Seals};
 use crate::domain::{LineProblem, Reflection, ReflectionId, Timestamp, policy};
 use crate::files::{Kind, Look, Place};
-use crate::services::{PruneReport, RecentQuery, Storage, StorageError, StoreReport};
+use crate::services::{Page, PageMark, PruneReport, RecentQuery, Storage, StorageError, StoreReport};
 use async_trait::async_trait;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
@@ -143,15 +147,8 @@ impl JsonlStorage {
         };
         let start = known.as_ref().map_or(0, |entry| entry.snapshot.end);
         let end = line_start(&file, start..look.len)?;
-        let limit = query.limit.unwrap_or(usize::MAX);
-        let wanted = Wanted {
-            id: None,
-            task: query.task.clone(),
-            subtask: query.subtask.clone(),
-            limit,
-            belief: self.belief()?,
-            own_only: query.own_only,
-        };
+        let wanted = self.wanted(query)?;
+        let limit = wanted.limit;
         let mut found = newest(&file, start..end, &wanted)?;
         if let Some(known) = known {
             let room = limit - found.len();
@@ -170,6 +167,46 @@ impl JsonlStorage {
         let room = limit - last.len();
         last.extend(found.iter().take(room).cloned());
         Ok(Arc::new(last))
+    }
+
+    fn wanted(&self, query: &RecentQuery) -> io::Result<Wanted> {
+        Ok(Wanted {
+            id: None,
+            task: query.task.clone(),
+            subtask: query.subtask.clone(),
+            limit: query.limit.unwrap_or(usize::MAX),
+            belief: self.belief()?,
+            own_only: query.own_only,
+        })
+    }
+
+    fn read_page(&self, query: &RecentQuery, before: Option<PageMark>) -> io::Result<Page> {
+        let wanted = Wanted { limit: usize::MAX, ..self.wanted(query)? };
+        let Some((file, look)) = self.open_to_read()? else { return Ok(Page::default()) };
+        let end = match before {
+            None => PageEnd::of(&look),
+            Some(mark) => PageEnd::read(&mark).filter(|end| end.is_in(&look)).ok_or_else(|| {
+                io::Error::other("it was replaced by another file while it was read page by page: begin anew")
+            })?,
+        };
+        page(&file, end, &wanted)
+    }
+
+    fn find_all(&self, ids: &[ReflectionId]) -> io::Result<HashMap<ReflectionId, Reflection>> {
+        let mut found = HashMap::new();
+        let (Some((file, _)), belief) = (self.open_to_read()?, self.belief()?) else { return Ok(found) };
+        let ids: HashSet<&str> = ids.iter().map(ReflectionId::as_str).collect();
+        for_each_line(file, |line| {
+            let Some(content) = line.content.map(bare) else { return Ok(()) };
+            // Most lines of a large memory are none of these; they are not read further than their id.
+            let is_one = serde_json::from_slice::<Named<'_>>(content).is_ok_and(|named| ids.contains(&*named.id));
+            if is_one && let Decoded::Record(mut reflection) = decode(Some(content)) {
+                reflection.foreign = !belief.is_own(LineKind::Reflection, content);
+                found.insert(reflection.id.clone(), *reflection);
+            }
+            Ok(())
+        })?;
+        Ok(found)
     }
 
     /// The file as it is now; nothing if there is none.
@@ -230,6 +267,13 @@ impl JsonlStorage {
     }
 }
 
+/// All that is known of most lines.
+#[derive(Deserialize)]
+struct Named<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+}
+
 impl From<LogError> for StorageError {
     fn from(error: LogError) -> Self {
         Self::Io { action: error.action, path: error.path, message: error.message }
@@ -259,6 +303,16 @@ impl Storage for JsonlStorage {
             .await?
         };
         Ok(Arc::unwrap_or_clone(found))
+    }
+
+    async fn page(&self, query: &RecentQuery, before: Option<PageMark>) -> Result<Page, StorageError> {
+        let query = query.clone();
+        self.blocking("read", move |this| this.read_page(&query, before)).await
+    }
+
+    async fn get_many(&self, ids: &[ReflectionId]) -> Result<HashMap<ReflectionId, Reflection>, StorageError> {
+        let ids = ids.to_vec();
+        self.blocking("read", move |this| this.find_all(&ids)).await
     }
 
     async fn get(&self, id: &ReflectionId) -> Result<Reflection, StorageError> {

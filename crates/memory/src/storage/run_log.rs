@@ -1,18 +1,13 @@
-//! Reads one run's journal back, and the lessons that it names. Takes no lock and creates nothing.
+//! Reads one run's journal back. Takes no lock and creates nothing.
 
 use super::line_tail::LineTail;
-use super::lines::{bare, for_each_line, json_problem};
+use super::lines::{bare, json_problem};
 use super::past::FOREIGN;
 use super::run_sign::last_alive;
 use super::seal::{Chain, Seals};
 use super::state;
-use crate::domain::{
-    JournalEntry, LineProblem, LoggedEntry, Reflection, ReflectionId, RunId, RunLog, TaskId, Timestamp,
-};
-use crate::files::Place;
+use crate::domain::{JournalEntry, LineProblem, LoggedEntry, RunId, RunLog, TaskId, Timestamp};
 use serde::Deserialize;
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -143,41 +138,12 @@ fn nothing_of(run: &RunId) -> RunLog {
     RunLog { run: run.clone(), entries: Vec::new(), problems: Vec::new(), unreadable: 0, alive: None, torn: false }
 }
 
-/// The reflections with these ids, as far as they are in the memory file.
-///
-/// # Errors
-/// If the file is there and cannot be read.
-pub fn read_lessons(memory: &Path, wanted: &[&ReflectionId]) -> io::Result<HashMap<ReflectionId, Reflection>> {
-    let mut found = HashMap::new();
-    let file = match Place::with_names(memory, 2).open_file() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        other => other?,
-    };
-    let wanted: HashSet<&str> = wanted.iter().map(|id| id.as_str()).collect();
-    for_each_line(file, |line| {
-        let Some(content) = line.content.map(bare) else { return Ok(()) };
-        // Most lines of a large memory are none of these; they are not read further than their id.
-        let named = serde_json::from_slice::<Named<'_>>(content).is_ok_and(|named| wanted.contains(&*named.id));
-        if named && let Ok(reflection) = serde_json::from_slice::<Reflection>(content) {
-            found.insert(reflection.id.clone(), reflection);
-        }
-        Ok(())
-    })?;
-    Ok(found)
-}
-
 /// An entry in its envelope.
 #[derive(Deserialize)]
 struct Line {
     at: Timestamp,
     #[serde(flatten)]
     entry: JournalEntry,
-}
-
-#[derive(Deserialize)]
-struct Named<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
 }
 
 #[cfg(test)]
@@ -274,25 +240,5 @@ mod tests {
             runs.iter().map(RunId::as_str).collect::<Vec<_>>(),
             ["20260101-000000-ab12", "20260102-000000-ab12"]
         );
-    }
-
-    #[test]
-    fn only_the_lessons_that_are_named_are_read() {
-        let root = tempfile::tempdir().unwrap();
-        let path = root.path().join("reflections.jsonl");
-        let line = |id: &str| {
-            format!(
-                concat!(
-                    r#"{{"id":"{}","sessionId":"s","taskId":"t","subtaskId":"t","attemptNumber":1,"#,
-                    r#""category":"root_cause","analysis":"a","suggestion":"s","createdAt":"2026-05-05T00:00:00Z"}}"#
-                ),
-                id
-            )
-        };
-        fs::write(&path, format!("{}\ntorn\n{}\n", line("ref-1"), line("ref-2"))).unwrap();
-        let (one, gone) = (ReflectionId::new("ref-2"), ReflectionId::new("ref-3"));
-        let found = read_lessons(&path, &[&one, &gone]).unwrap();
-        assert_eq!(found.keys().collect::<Vec<_>>(), [&one]);
-        assert!(read_lessons(&root.path().join("none"), &[]).unwrap().is_empty());
     }
 }

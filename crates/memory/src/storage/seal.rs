@@ -384,7 +384,8 @@ impl Belief {
             };
             is_of(&self.project) || (kind != LineKind::Reflection && self.elsewhere.iter().any(is_of))
         };
-        self.key.as_ref().is_some_and(is_ours) || self.adopted.contains(&content(kind, line))
+        self.key.as_ref().is_some_and(is_ours)
+            || (!self.adopted.is_empty() && self.adopted.contains(&content(kind, line)))
     }
 }
 

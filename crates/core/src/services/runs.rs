@@ -1,0 +1,75 @@
+//! What runs left behind, for those who did not make it.
+
+use crate::domain::{Life, Past, RunId, RunLog, SessionId, TaskId, TranscriptRecord, Waiting};
+
+/// What runs wrote down and how they stand, read from outside: beside a run, and after it.
+///
+/// *Who calls:* `report`, `status`, `watch`, `analyze`. *Promise:* nothing is created or changed, no lock is held, and whoever
+/// works on a run notices nothing.
+#[cfg_attr(feature = "testing", mockall::automock)]
+pub trait Runs: Send + Sync {
+    /// The runs there are. The newest is the last: the one that is worked on now, before it those that wrote something last.
+    ///
+    /// # Errors
+    /// [`RunsError`].
+    fn list(&self) -> Result<Vec<RunId>, RunsError>;
+
+    /// Reads a run on while it goes on; nothing is read yet.
+    fn open(&self, run: &RunId) -> Box<dyn RunReader>;
+
+    /// Whether a process works on the run.
+    ///
+    /// # Errors
+    /// [`RunsError`] if that cannot be known.
+    fn life(&self, run: &RunId) -> Result<Life, RunsError>;
+
+    /// The night that waits for its window, if one does.
+    fn waiting(&self) -> Option<Waiting>;
+
+    /// How many processes that killed runs started still run.
+    fn left_running(&self) -> usize;
+
+    /// Where the changes of unconfirmed attempts are kept, in words for a person; none where nothing can be said.
+    fn kept(&self, run: &RunId) -> Vec<(TaskId, String)>;
+
+    /// Everything that all runs left, for experiments.
+    ///
+    /// # Errors
+    /// [`RunsError`] if what is there cannot be read.
+    fn past(&self) -> Result<Past, RunsError>;
+}
+
+/// Reads one run on.
+pub trait RunReader: Send {
+    /// Reads what was written since, and says whether that is anything.
+    ///
+    /// # Errors
+    /// [`RunsError`] if the run cannot be read at all.
+    fn read_on(&mut self) -> Result<bool, RunsError>;
+
+    /// What is read until now.
+    fn log(&self) -> &RunLog;
+
+    /// Reads the transcript of one of its agent runs on; it need not be there yet, and nothing is read yet.
+    fn transcript(&self, session: &SessionId) -> Box<dyn TranscriptReader>;
+}
+
+/// Reads one agent run's transcript on.
+pub trait TranscriptReader: Send {
+    /// Shows some of what was written since to `take`, and says whether there was anything.
+    ///
+    /// # Errors
+    /// [`RunsError`] if it is there and cannot be read.
+    fn read_on(&mut self, take: &mut dyn FnMut(TranscriptRecord)) -> Result<bool, RunsError>;
+}
+
+/// What runs left behind cannot be read; in words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct RunsError(pub String);
+
+impl From<std::io::Error> for RunsError {
+    fn from(error: std::io::Error) -> Self {
+        Self(error.to_string())
+    }
+}

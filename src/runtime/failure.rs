@@ -1,0 +1,32 @@
+//! Failures of loops that are not this crate's.
+
+use super::run_id::system_clock;
+use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, FailureContext, Output, TaskId};
+use crate::reflection::Signatures;
+use crate::services::FailureReader;
+
+/// A failure of which only the output is known, read like that of a red check: what failed and where, so that equal failures are known as
+/// equal. For loops of your own; fill in what else there is.
+///
+/// ```
+/// use reflexion::domain::TaskId;
+/// use reflexion::runtime;
+///
+/// let failure = runtime::failed_output(TaskId::new("t")?, 1, "src/lib.rs:3:5: error: no such field\n");
+/// assert!(!failure.signature.fingerprint.is_empty());
+/// # Ok::<(), reflexion::domain::IdError>(())
+/// ```
+#[must_use]
+pub fn failed_output(task: TaskId, attempt: u32, output: impl Into<String>) -> FailureContext {
+    let output = Output::whole(output);
+    let run = CheckCommand::Argv(Vec::new());
+    let spec = CheckSpec { name: "the output".to_owned(), run, timeout_ms: None, results: None };
+    let red = CheckReport {
+        status: CheckStatus::Failed,
+        exit_status: Some(1),
+        output: output.clone(),
+        ..CheckReport::not_run(CheckScope::Task, spec, "")
+    };
+    let signature = Signatures.read(&red);
+    FailureContext { output, signature, ..FailureContext::new(task, attempt, system_clock().now()) }
+}

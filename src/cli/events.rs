@@ -3,7 +3,6 @@
 use super::exit::UsageError;
 use super::output::{Stdout, errln};
 use super::progress::Progress;
-use super::project;
 use crate::files::Place;
 use crate::layer::Svc;
 use crate::runtime::{EventLines, EventSinks};
@@ -85,8 +84,7 @@ impl Events {
         self.progress.finish();
         let Some((lines, path)) = &self.lines else { return };
         if let Err(error) = lines.finish(PATIENCE) {
-            let path = project::printable(&path.display().to_string());
-            errln!("warning: --events {path}: not all of them were written: {error}");
+            errln!("warning: --events {}: not all of them were written: {error}", path.display());
         }
     }
 }

@@ -176,7 +176,7 @@ impl AskedFor {
         } else {
             "did not come to its end; it goes on (`--new` begins another)"
         };
-        errln!("the night {} {goes_on}: {}", unfinished.run, project::printable(&words));
+        errln!("the night {} {goes_on}: {words}", unfinished.run);
     }
 }
 
@@ -255,7 +255,7 @@ async fn kept_awake(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<
             Some(awake)
         }
         Err(because) => {
-            let because = project::printable(&because.to_string()).replace('\n', " ");
+            let because = because.to_string().replace('\n', " ");
             errln!(
                 "note: the machine may go to sleep in the middle: {because} (`--no-keep-awake` if that is all right)"
             );

@@ -165,7 +165,7 @@ async fn git_history(query: HistoryQuery, days: u32, json: bool) -> anyhow::Resu
     if json {
         project::print_json(&result)?;
     } else {
-        out!("{}", project::printable(&analysis::git_history_text(&result)));
+        out!("{}", analysis::git_history_text(&result));
     }
     Ok(Exit::Confirmed)
 }
@@ -230,7 +230,7 @@ fn board(document: &BoardDocument<'_>, json: bool) -> anyhow::Result<Exit> {
     if json {
         project::print_json(document)?;
     } else {
-        out!("{}", project::printable(&analysis::board_history_text(document.result)));
+        out!("{}", analysis::board_history_text(document.result));
     }
     Ok(Exit::Confirmed)
 }
@@ -251,7 +251,7 @@ async fn records_of(settings: Svc<dyn Settings>) -> anyhow::Result<Records> {
 fn own_past(records: &Records) -> anyhow::Result<Past> {
     let state = records.project().state_dir();
     let past = records.past().with_context(|| format!("failed to read {}", state.display()))?;
-    past.problems.iter().take(NAMED).for_each(|problem| errln!("warning: {}", project::printable(problem)));
+    past.problems.iter().take(NAMED).for_each(|problem| errln!("warning: {problem}"));
     if past.problems.len() > NAMED {
         errln!("warning: {} more records in {} cannot be read", past.problems.len() - NAMED, state.display());
     }
@@ -260,7 +260,7 @@ fn own_past(records: &Records) -> anyhow::Result<Past> {
 
 fn name_problems(name: &str, problems: &[LineProblem], unreadable: u64) {
     for problem in problems.iter().take(NAMED) {
-        errln!("warning: {name}:{}: {}", problem.line, project::printable(&problem.message));
+        errln!("warning: {name}:{}: {}", problem.line, problem.message);
     }
     if unreadable > NAMED as u64 {
         errln!("warning: {name}: {} more cannot be read", unreadable - NAMED as u64);

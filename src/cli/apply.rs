@@ -48,11 +48,11 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     } else {
         outln!("brought {} into your checkout, uncommitted:", applied.from);
         for file in &applied.files {
-            outln!("  {}", project::printable(file));
+            outln!("  {file}");
         }
     }
     for remark in &applied.remarks {
-        errln!("note: {}", project::printable(remark));
+        errln!("note: {remark}");
     }
     Ok(Exit::Confirmed)
 }

@@ -18,7 +18,7 @@ pub(super) fn config(dir: &Path, args: ConfigArgs) -> anyhow::Result<Exit> {
         project::print_json(&json!({ "values": values, "warnings": effective.warnings }))?;
     } else {
         for (key, (value, origin)) in &effective.values {
-            outln!("{}", project::printable(&format!("{key} = {value}  ({origin})")));
+            outln!("{key} = {value}  ({origin})");
         }
     }
     Ok(Exit::Confirmed)

@@ -98,9 +98,9 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
                 (true, Some(_)) => "!",
                 (false, _) => "✗",
             };
-            outln!("{}", project::printable(&format!("{mark} {}: {}", finding.what, finding.detail)));
+            outln!("{mark} {}: {}", finding.what, finding.detail);
             if let Some(advice) = &finding.advice {
-                outln!("    {}", project::printable(advice));
+                outln!("    {advice}");
             }
         }
     }

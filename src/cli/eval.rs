@@ -58,7 +58,7 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
         EvalError::Built(error) => anyhow::Error::from_boxed(error),
     })?;
     let lines = if args.cases { Lines::All } else { Lines::Wrong };
-    let text = project::printable(&evaluation::table(&result, lines));
+    let text = evaluation::table(&result, lines);
     if args.json {
         project::print_json(&result)?;
     } else {
@@ -129,7 +129,7 @@ fn list(suites: &[(String, Suite)], json: bool) -> anyhow::Result<Exit> {
     for (file, suite) in suites {
         outln!("{} ({}, {} cases): {file}", suite.name, suite.kind.as_str(), suite.cases.len());
         for case in &suite.cases {
-            outln!("  {:<32} {}", project::printable(&case.id), project::printable(&case.description));
+            outln!("  {:<32} {}", case.id, case.description);
         }
     }
     Ok(Exit::Confirmed)
@@ -176,7 +176,7 @@ fn compare(dir: &Path, files: &[PathBuf], json: bool) -> anyhow::Result<Exit> {
     if json {
         project::print_json(&serde_json::json!({ "suites": compared }))?;
     } else {
-        out!("{}", project::printable(&evaluation::comparison(&compared)));
+        out!("{}", evaluation::comparison(&compared));
     }
     let lost = compared.iter().any(|suite| !suite.lost.is_empty());
     Ok(if lost { Exit::NotConfirmed } else { Exit::Confirmed })

@@ -3,17 +3,25 @@
 use super::exit::UsageError;
 use super::output::{Stdout, errln};
 use super::progress::Progress;
-use super::project;
-use crate::files::Place;
+use crate::domain::Event;
+use crate::files::{Output, Refused, nobody_reads, open_output};
 use crate::layer::Svc;
 use crate::runtime::{EventLines, EventSinks};
 use crate::services::EventSink;
+use std::fs::File;
+use std::io;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whoever reads the lines gets so long for the last of them.
+/// Whoever reads the lines gets so long for the first of them, and for the last.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+const BETWEEN_TRIES: Duration = Duration::from_millis(50);
+
+/// The first line of a file is read as far as this; no event is longer that stands first.
+const FIRST_LINE: u64 = 1024 * 1024;
 
 /// Where the result of a run goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +53,88 @@ impl ResultTo {
 }
 
 fn is_stdout(path: &Path) -> bool {
-    path == Path::new("-")
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+fn is_stderr(path: &Path) -> bool {
+    ["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2"].iter().any(|name| path == Path::new(name))
+}
+
+fn destination(path: &Path, project: &Path) -> io::Result<Box<dyn Write + Send>> {
+    // Opened anew they would be written to from their beginning, or beside what else is written there.
+    if is_stdout(path) {
+        Ok(Box::new(Stdout))
+    } else if is_stderr(path) {
+        Ok(Box::new(io::stderr()))
+    } else {
+        Ok(Box::new(opened(path, project)?))
+    }
+}
+
+/// Opens a file, pipe or device. A pipe is waited for until somebody reads from it, but not for ever.
+fn opened(path: &Path, project: &Path) -> io::Result<File> {
+    let project = project.canonicalize()?;
+    let clone = project.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).unwrap_or(&project);
+    let mut waited = Duration::ZERO;
+    loop {
+        match open_output(path, clone) {
+            Ok(Output::File(file)) => return at_its_end(file),
+            Ok(Output::Stream(file)) => return Ok(file),
+            Err(error) if nobody_reads(&error) && waited < PATIENCE => {
+                if waited.is_zero() {
+                    errln!("--events {}: waiting for somebody to read from that pipe", path.display());
+                }
+                std::thread::sleep(BETWEEN_TRIES);
+                waited += BETWEEN_TRIES;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Events are written behind other events only, so that a slip of the hand appends nothing to a file of another kind. A last line that was torn
+/// off stays one by itself.
+fn at_its_end(mut file: File) -> io::Result<File> {
+    let mut first = Vec::new();
+    BufReader::new(&file).take(FIRST_LINE).read_until(b'\n', &mut first)?;
+    if first.is_empty() {
+        return Ok(file);
+    }
+    if !is_event(&first) {
+        let what = "its first line is no event, and events are written behind other events only: name a new file, or an empty one";
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    if last != *b"\n" {
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
+}
+
+/// Whether a line is an event. An entry of a journal is none: there the type stands before the run.
+fn is_event(line: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(line);
+    let run_is_first = text.find("\"run\":") < text.find("\"type\":");
+    run_is_first && serde_json::from_str::<Event>(&text).is_ok()
+}
+
+/// Why a file was not opened, and what can be named instead.
+fn because(path: &Path, error: &io::Error) -> String {
+    match Refused::of(error) {
+        Some(refused) if refused.is_link() => {
+            let link = if refused.path.file_name() == path.file_name() { "it" } else { "a directory on its way" };
+            format!("{link} is a symbolic link, and none is followed here: name the file itself, or another one")
+        }
+        Some(refused) => {
+            format!("it is {}: name a file, a pipe that somebody reads from, or `-` for stdout", refused.found)
+        }
+        None if nobody_reads(error) => {
+            format!("nobody read from that pipe for {PATIENCE:?}: start its reader first")
+        }
+        None => error.to_string(),
+    }
 }
 
 /// The sinks of one run.
@@ -55,21 +144,17 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Opens what `--events` names.
+    /// Opens what `--events` names; no link that came with the project's files is followed to it.
     ///
     /// # Errors
     /// If it cannot be written to.
-    pub fn open(result: ResultTo, events: Option<&Path>) -> anyhow::Result<Self> {
+    pub fn open(result: ResultTo, events: Option<&Path>, project: &Path) -> anyhow::Result<Self> {
         let progress = Progress::new(result != ResultTo::Stdout);
         let Some(path) = events else { return Ok(Self { progress, lines: None }) };
-        let lines = if is_stdout(path) {
-            EventLines::new(Stdout)
-        } else {
-            let place = Place::named(path);
-            place.open().and_then(|(root, below)| root.append_to(below)).and_then(EventLines::new)
-        };
-        let lines =
-            lines.map_err(|error| anyhow::anyhow!("--events {}: failed to open it: {error}", path.display()))?;
+        let lines = destination(path, project).and_then(EventLines::new);
+        let lines = lines.map_err(|error| {
+            anyhow::anyhow!("--events {}: failed to open it: {}", path.display(), because(path, &error))
+        })?;
         Ok(Self { progress, lines: Some((Arc::new(lines), path.to_owned())) })
     }
 
@@ -85,8 +170,7 @@ impl Events {
         self.progress.finish();
         let Some((lines, path)) = &self.lines else { return };
         if let Err(error) = lines.finish(PATIENCE) {
-            let path = project::printable(&path.display().to_string());
-            errln!("warning: --events {path}: not all of them were written: {error}");
+            errln!("warning: --events {}: not all of them were written: {error}", path.display());
         }
     }
 }

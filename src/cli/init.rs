@@ -23,7 +23,6 @@ pub(super) use found::quoted;
 use super::args::InitArgs;
 use super::exit::{Exit, UsageError};
 use super::output::{errln, out, outln};
-use super::project::printable;
 use super::task_checks;
 use crate::domain::{COMMON_SETTINGS, OWN_SETTINGS, Task};
 use crate::files::Place;
@@ -69,7 +68,7 @@ pub(super) fn init(project: &Path, args: &InitArgs) -> anyhow::Result<Exit> {
     }
     // Of a task file that was there before: by its words nothing is permitted.
     let asks = tasks_there(&dir).iter().flat_map(task_checks::seems_to_allow).collect::<Vec<_>>();
-    asks.iter().for_each(|line| errln!("note: {}", printable(line)));
+    asks.iter().for_each(|line| errln!("note: {line}"));
     if let Some(there) = there {
         errln!("note: there is a {there} already; `reflexion init` will not change it");
     }

@@ -141,7 +141,7 @@ fn answer(args: &JudgeArgs, verdict: &impl Serialize, text: impl FnOnce() -> Str
     if args.json {
         project::print_json(verdict)?;
     } else {
-        out!("{}", project::printable(&text()));
+        out!("{}", text());
     }
     Ok(Exit::Confirmed)
 }

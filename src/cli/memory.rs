@@ -90,7 +90,7 @@ impl Memory {
             let file = self.settings.project().memory_file();
             errln!("warning: {} lines of {} cannot be read and are kept:", report.unreadable, file.display());
             for problem in &report.problems {
-                errln!("  line {}: {}", problem.line, project::printable(&problem.message));
+                errln!("  line {}: {}", problem.line, problem.message);
             }
         }
         Ok(())
@@ -241,7 +241,7 @@ impl Memory {
             ))
         })?;
         for problem in &imported.problems {
-            errln!("warning: {}:{}: {}", file.display(), problem.line, project::printable(&problem.message));
+            errln!("warning: {}:{}: {}", file.display(), problem.line, problem.message);
         }
         let known: std::collections::HashSet<ReflectionId> =
             self.storage.recent(&RecentQuery::default()).await?.into_iter().map(|r| r.id).collect();
@@ -363,21 +363,21 @@ fn line(reflection: &Reflection) -> String {
         "{}  {}  {} attempt {}  {}  {foreign}{}",
         reflection.id,
         reflection.created_at.strftime("%Y-%m-%d %H:%M"),
-        project::printable(&reflection.subtask_id),
+        reflection.subtask_id,
         reflection.attempt_number,
         reflection.category.as_str(),
-        project::printable(&analysis),
+        analysis,
     )
 }
 
 fn print_whole(reflection: &Reflection) {
     print_line(&Reflection { analysis: String::new(), ..reflection.clone() });
-    outln!("\nwhat went wrong:\n  {}", project::printable(&reflection.analysis));
-    outln!("\nwhat to do differently:\n  {}", project::printable(&reflection.suggestion));
+    outln!("\nwhat went wrong:\n  {}", reflection.analysis);
+    outln!("\nwhat to do differently:\n  {}", reflection.suggestion);
     for item in &reflection.action_items {
-        outln!("  - {}", project::printable(item));
+        outln!("  - {item}");
     }
     if let Some(tried) = &reflection.already_tried {
-        outln!("\nalready tried:\n  {}", project::printable(tried));
+        outln!("\nalready tried:\n  {tried}");
     }
 }

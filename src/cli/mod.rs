@@ -129,8 +129,7 @@ fn run_with(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
         (Ok(exit), None) => exit.into(),
         (Err(error), _) => {
-            // A file's name or an argument may be anything; a terminal obeys what it is shown.
-            errln!("error: {}", project::printable(&format!("{error:#}")));
+            errln!("error: {error:#}");
             Exit::of(&error).into()
         }
     }
@@ -180,6 +179,7 @@ fn start_logging() {
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(|| output::Log)
+        .fmt_fields(output::log_fields())
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .log_internal_errors(false)
         .without_time()

@@ -36,7 +36,7 @@ pub(super) async fn notify(dir: &Path, args: NotifyArgs) -> anyhow::Result<Exit>
                 Ok(()) => format!("✓ {to}: taken"),
                 Err(error) => format!("✗ {to}: {error}"),
             };
-            outln!("{}", project::printable(&line));
+            outln!("{line}");
         }
     }
     Ok(if sent.iter().all(|(_, result)| result.is_ok()) { Exit::Confirmed } else { Exit::NotConfirmed })

@@ -1,12 +1,19 @@
 //! Writing to stdout and stderr so that a reader who leaves (`| head`), or a full disk, never breaks off work.
 //!
 //! The standard macros panic there: a run would die in the middle because nobody watches its progress.
+//!
+//! Whatever a task, a file's name or an agent's answer holds, what is written here is printable: a terminal obeys what it is shown, and a person
+//! decides by what they see. No caller has to think of it.
 
+use crate::prompt::{printable, printable_json};
 use crate::redaction::Redactor;
+use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io;
 use std::io::Write;
 use std::sync::OnceLock;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::{FormatFields, format};
 
 /// Why stdout did not take everything.
 static LOST: OnceLock<String> = OnceLock::new();
@@ -32,34 +39,38 @@ pub(super) use outln;
 /// Writes a line to stdout that a person has to see as it is, because they are asked whether it may act: a text that looks like a secret could
 /// hide what it does. Only the values of their own variables stay out.
 pub(super) fn outln_whole(line: &str) {
-    write_to_stdout(format!("{}\n", Redactor::redact_own_variables(line)).as_bytes());
+    keep_lost(write_to_stdout(format!("{}\n", shown(&Redactor::redact_own_variables(line))).as_bytes()));
 }
 
 /// The same on stderr.
 pub(super) fn errln_whole(line: &str) {
-    let _ = io::stderr().lock().write_all(format!("{}\n", Redactor::redact_own_variables(line)).as_bytes());
+    let _ = io::stderr().lock().write_all(format!("{}\n", shown(&Redactor::redact_own_variables(line))).as_bytes());
 }
 
 /// Writes to stdout.
 pub(super) fn write_out(text: Arguments<'_>) {
-    write_to_stdout(without_secrets(text).as_bytes());
+    keep_lost(write_to_stdout(shown(&without_secrets(text)).as_bytes()));
 }
 
-fn write_to_stdout(bytes: &[u8]) {
+fn write_to_stdout(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+    stdout.write_all(bytes).and_then(|()| stdout.flush())
+}
+
+fn keep_lost(written: io::Result<()>) {
+    match written {
         // Who closed the pipe has read enough.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => drop(LOST.set(error.to_string())),
         _ => {}
     }
 }
 
-/// Stdout for lines that others write, as [`write_out`] writes them.
+/// Stdout for lines that others write. That they could not be written is theirs to say: it is not [`lost`].
 pub(super) struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        write_to_stdout(bytes);
+        write_to_stdout(bytes)?;
         Ok(bytes.len())
     }
 
@@ -71,11 +82,22 @@ impl Write for Stdout {
 /// Writes a line to stderr.
 pub(super) fn write_err(text: Arguments<'_>) {
     // One write, so that lines of several tasks do not mix.
-    let _ = io::stderr().lock().write_all(format!("{}\n", without_secrets(text)).as_bytes());
+    let _ = io::stderr().lock().write_all(format!("{}\n", shown(&without_secrets(text))).as_bytes());
 }
 
-/// Stderr for what is logged.
+/// Stderr for what is logged. Its levels are coloured, so what is logged is made printable before, by [`log_fields`].
 pub(super) struct Log;
+
+/// How what is logged is written: as by default, but printable.
+pub(super) fn log_fields() -> impl for<'a> FormatFields<'a> + 'static {
+    format::debug_fn(|to, field, value| match field.name() {
+        "message" => write!(to, "{}", printable(&format!("{value:?}"))),
+        // Where a library's line of log comes from.
+        name if name.starts_with("log.") => Ok(()),
+        name => write!(to, "{name}={}", printable(&format!("{value:?}"))),
+    })
+    .delimited(" ")
+}
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -89,9 +111,17 @@ impl Write for Log {
     }
 }
 
+fn is_document(text: &str) -> bool {
+    text.starts_with(['{', '['])
+}
+
+fn shown(text: &str) -> Cow<'_, str> {
+    if is_document(text) { printable_json(text) } else { printable(text) }
+}
+
 fn without_secrets(text: Arguments<'_>) -> String {
     let text = text.to_string();
-    if !text.starts_with(['{', '[']) {
+    if !is_document(&text) {
         return Redactor::of_process().redact_owned(text);
     }
     // A document stays one, whatever stands in its strings.

@@ -56,7 +56,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
             return refused(unfinished, &asked_for.options, &because, &*settings, args.json);
         }
     }
-    let events = Events::open(result_to, args.how.events.as_deref())?;
+    let events = Events::open(result_to, args.how.events.as_deref(), dir)?;
     let layers = layers.with(events.sink());
     let app = layers.build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
@@ -176,7 +176,7 @@ impl AskedFor {
         } else {
             "did not come to its end; it goes on (`--new` begins another)"
         };
-        errln!("the night {} {goes_on}: {}", unfinished.run, project::printable(&words));
+        errln!("the night {} {goes_on}: {words}", unfinished.run);
     }
 }
 
@@ -255,7 +255,7 @@ async fn kept_awake(layers: &Layers, settings: &dyn Settings) -> anyhow::Result<
             Some(awake)
         }
         Err(because) => {
-            let because = project::printable(&because.to_string()).replace('\n', " ");
+            let because = because.to_string().replace('\n', " ");
             errln!(
                 "note: the machine may go to sleep in the middle: {because} (`--no-keep-awake` if that is all right)"
             );

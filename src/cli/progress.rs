@@ -1,8 +1,8 @@
 //! What is running, on stderr: bars on a terminal, plain lines elsewhere.
 
 use super::output::errln;
-use super::project::printable;
 use crate::domain::{Event, EventKind, JournalEntry, TaskId};
+use crate::prompt::{one_line, printable};
 use crate::report;
 use crate::services::EventSink;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -72,9 +72,9 @@ impl Display {
             return;
         }
         let Some(line) = report::line(event) else { return };
-        let line = printable(&line).replace('\n', " ");
+        let line = line.replace('\n', " ");
         if self.terminal {
-            let _ = self.bars.println(line);
+            let _ = self.bars.println(printable(&line));
         } else {
             errln!("{line}");
         }
@@ -119,23 +119,28 @@ fn is_detail(kind: &EventKind) -> bool {
 }
 
 impl Shown {
+    /// A bar is one line, and not a way to the terminal for what an agent wrote.
+    fn tell(&self, message: &str) {
+        self.bar.set_message(printable(&one_line(message)).into_owned());
+    }
+
     fn show(&mut self, kind: &EventKind) {
         match kind {
             EventKind::Recorded(JournalEntry::AttemptStarted { attempt, agent, .. }) => {
                 self.attempt = format!("attempt {attempt} of {}", self.max_attempts.max(*attempt));
-                self.bar.set_message(format!("{}: {agent}", self.attempt));
+                self.tell(&format!("{}: {agent}", self.attempt));
             }
             EventKind::Recorded(JournalEntry::AgentStopped { .. }) => {
-                self.bar.set_message(format!("{}: checking", self.attempt));
+                self.tell(&format!("{}: checking", self.attempt));
             }
             EventKind::Recorded(JournalEntry::WaitStarted { because, .. }) => {
-                self.bar.set_message(format!("{}: waiting, {because}", self.attempt));
+                self.tell(&format!("{}: waiting, {because}", self.attempt));
             }
             EventKind::AgentActed { what, turns, tokens } => {
                 let tokens = tokens.map(|n| format!(", {n} tokens")).unwrap_or_default();
-                self.bar.set_message(format!("{} turn {turns}{tokens}: {what}", self.attempt));
+                self.tell(&format!("{} turn {turns}{tokens}: {what}", self.attempt));
             }
-            EventKind::Doing { what } => self.bar.set_message(format!("{} {what}", self.attempt)),
+            EventKind::Doing { what } => self.tell(&format!("{} {what}", self.attempt)),
             // News, and nothing that the task is at from now on; or the next step says it.
             EventKind::Warning { .. }
             | EventKind::Routed { .. }

@@ -4,7 +4,6 @@ use super::output::{errln, outln};
 use crate::config::{Effective, Inputs, Override};
 use crate::files::Place;
 use crate::layer::{Layers, Svc};
-use crate::prompt::is_invisible;
 use crate::runtime::{Records, Trust};
 use crate::services::{Settings, Tasks};
 use crate::{config, runtime};
@@ -93,11 +92,4 @@ pub(super) fn write(file: &Place, text: &str) -> io::Result<()> {
 pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     outln!("{}", serde_json::to_string_pretty(value)?);
     Ok(())
-}
-
-/// Shows control characters of text from agents and files harmlessly, and those that turn the reading direction: nothing stored may drive
-/// the user's terminal, or show them other words than those that stand there.
-pub(super) fn printable(text: &str) -> String {
-    let is_harmless = |c: char| (!c.is_control() || c == '\n' || c == '\t') && !is_invisible(c);
-    text.chars().map(|c| if is_harmless(c) { c } else { '\u{fffd}' }).collect()
 }

@@ -33,7 +33,7 @@ pub(super) async fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit>
     };
     let shown = file.path().display();
     project::write(&file, &text).with_context(|| format!("{shown}: failed to write it"))?;
-    outln!("{}", project::printable(&shown.to_string()));
+    outln!("{shown}");
     Ok(Exit::Confirmed)
 }
 
@@ -95,7 +95,7 @@ pub(super) async fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Foun
     let journal = || format!("{}: failed to read it", run_dir.join("journal.jsonl").display());
     let (night, warnings) = records.night(&run).await.with_context(journal)?;
     for warning in warnings {
-        errln!("warning: {}", project::printable(&warning));
+        errln!("warning: {warning}");
     }
     if let Some(first) = unreadable(&night) {
         anyhow::bail!("{}; {first}", journal());

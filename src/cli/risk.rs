@@ -69,7 +69,7 @@ pub(super) async fn risk(dir: &Path, args: RiskArgs) -> anyhow::Result<Exit> {
             against: base.as_deref(),
             files: files.iter().map(|file| (file.surface, file.path.as_str())).collect(),
         };
-        out!("{}", project::printable(&shown.render()));
+        out!("{}", shown.render());
     }
     Ok(Exit::Confirmed)
 }

@@ -10,6 +10,7 @@ use crate::config::{Origin, Override};
 use crate::domain::policy::Project;
 use crate::domain::{Again, RunKind, RunReport, Status, Stop, Task, TaskId, TaskList, Verdict};
 use crate::layer::Svc;
+use crate::prompt::one_line;
 use crate::runtime::Records;
 use crate::services::{Journal, Orchestrator, RunRequest, Settings, Tasks};
 use crate::{report, runtime};
@@ -27,7 +28,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let (layers, settings, trust) = project::guarded(dir, overrides(args.how.jobs, args.how.no_reflexion))?;
     runtime::check_state(settings.project())?;
     check_agent(args.how.agent.as_deref(), &*settings)?;
-    let events = Events::open(result_to, args.how.events.as_deref())?;
+    let events = Events::open(result_to, args.how.events.as_deref(), dir)?;
     let app = layers.clone().with(events.sink()).build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;
@@ -76,12 +77,11 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
 /// Prints what a run came to, and says which exit code that is.
 pub(super) async fn shown(report: &RunReport, of: &Records, to: ResultTo, problems: usize) -> anyhow::Result<Exit> {
     let text = async || {
-        let text = match of.night(&report.run).await {
+        match of.night(&report.run).await {
             Ok((night, _)) => report::run_by_part(report, &night),
             // What cannot be read back was told all the same.
             Err(_) => report::run(report),
-        };
-        project::printable(&text)
+        }
     };
     match to {
         ResultTo::Json => project::print_json(report)?,
@@ -121,7 +121,7 @@ pub(super) fn check_agent(agent: Option<&str>, settings: &dyn Settings) -> anyho
 pub(super) fn say_problems(list: &TaskList, settings: &dyn Settings) {
     for problem in &list.problems {
         let file = settings.project().tasks.display();
-        errln!("warning: {file}:{}: {}; the line is left as it is", problem.line, problem.message);
+        errln!("warning: {file}:{}: {}; the line is left as it is", problem.line, one_line(&problem.message));
     }
 }
 
@@ -140,7 +140,7 @@ pub(super) fn checks_told_apart<'t>(
 /// A glob that protects nothing is a slip of the pen, or a directory that has moved.
 pub(super) fn say_unprotected(settings: &dyn Settings) {
     if let Some(health) = runtime::protect_health(settings).filter(|health| health.advice.is_some()) {
-        errln!("warning: {}", project::printable(&health.detail));
+        errln!("warning: {}", health.detail);
     }
 }
 
@@ -173,7 +173,7 @@ pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool)
     errln!("nothing is open in {}: {closed} closed, {blocked} blocked", settings.project().tasks.display());
     for task in list.tasks.iter().filter(|t| t.status == Status::Blocked) {
         let cause = list.causes.get(&task.id).map(|c| format!(": {c}")).unwrap_or_default();
-        errln!("  {} is blocked{}", task.id, project::printable(&cause));
+        errln!("  {} is blocked{cause}", task.id);
     }
     if list.tasks.is_empty() {
         errln!("add a task with `reflexion task add TITLE --check COMMAND`");
@@ -226,7 +226,6 @@ async fn dry_run(
     } else {
         let proposed = runtime::proposed(settings, journal).await?;
         for task in &tasks {
-            let title = project::printable(&task.title);
             let route = route(task);
             let because = route.because.map(|because| format!(", because {because}")).unwrap_or_default();
             if let Some(unknown) = task.agent.as_ref().filter(|agent| !settings.agents().named.contains_key(*agent)) {
@@ -236,14 +235,15 @@ async fn dry_run(
                     settings.project().settings
                 );
             }
-            let agents = project::printable(&format!("{}{because}", route.agents.join(", then ")));
+            let agents = format!("{}{because}", route.agents.join(", then "));
             outln!(
-                "{}  {title}\n  agent: {agents}; up to {}",
+                "{}  {}\n  agent: {agents}; up to {}",
                 task.id,
+                task.title,
                 report::plural(attempts(task) as usize, "attempt")
             );
             let known = Known { how: settings.run().decompose, list, told: proposed.get(&task.id) };
-            known.said(task).lines().for_each(|line| outln!("  {}", project::printable(line)));
+            known.said(task).lines().for_each(|line| outln!("  {line}"));
             let checks = checks(task);
             outln!(
                 "  checks: {}",

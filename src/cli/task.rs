@@ -7,6 +7,7 @@ use super::{Exit, parts, project, task_checks, trust};
 use crate::config::Effective;
 use crate::domain::{AttemptCount, Expects, Status, Task, TaskList, TrustItem, is_integration, nearest_id};
 use crate::layer::Svc;
+use crate::prompt::one_line;
 use crate::report::plural;
 use crate::runtime;
 use crate::runtime::{Readiness, TaskFile, TrackRecord, Trust};
@@ -42,7 +43,7 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             trust::wrote(&trust, &theirs(&effective, added.id.as_str(), &fields)).await;
             say_unknown(&added, &file, &*settings).await?;
             say_idle(&added, &*settings);
-            task_checks::seems_to_allow(&added).iter().for_each(|line| errln!("{}", project::printable(line)));
+            task_checks::seems_to_allow(&added).iter().for_each(|line| errln!("{line}"));
             print(&added, "added", add.json)?;
             if !add.no_check {
                 task_checks::try_at_base(&effective, &trust, &added, add.expects.as_deref()).await;
@@ -59,7 +60,7 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             let changed = usage(file.edit(&id, fields).await)?;
             say_unknown(&changed, &file, &*settings).await?;
             say_idle(&changed, &*settings);
-            task_checks::seems_to_allow(&changed).iter().for_each(|line| errln!("{}", project::printable(line)));
+            task_checks::seems_to_allow(&changed).iter().for_each(|line| errln!("{line}"));
             print(&changed, "changed", json)
         }
         TaskCommand::Close { id, json } => {
@@ -118,7 +119,7 @@ fn say_idle(task: &Task, settings: &dyn Settings) {
              with a leading `/`",
             task.id
         );
-        errln!("{}", project::printable(&line));
+        errln!("{line}");
     }
 }
 
@@ -132,7 +133,11 @@ fn usage<T>(result: Result<T, TasksError>) -> anyhow::Result<T> {
 
 fn say_problems(list: &TaskList) {
     for problem in &list.problems {
-        errln!("warning: line {} of the task file cannot be read and is kept: {}", problem.line, problem.message);
+        errln!(
+            "warning: line {} of the task file cannot be read and is kept: {}",
+            problem.line,
+            one_line(&problem.message)
+        );
     }
 }
 
@@ -186,7 +191,7 @@ async fn list(file: &TaskFile, status: Option<&str>, json: bool) -> anyhow::Resu
             task.priority,
             task.title
         );
-        outln!("{}", project::printable(&line));
+        outln!("{line}");
     }
     if tasks.is_empty() {
         errln!("no tasks; add one with `reflexion task add TITLE --check COMMAND`");
@@ -208,7 +213,7 @@ async fn ready(file: &TaskFile, json: bool) -> anyhow::Result<Exit> {
     let width = ready.iter().map(|r| r.task.id.as_str().len()).max().unwrap_or(0);
     for Readiness { task, .. } in &ready {
         let line = format!("{:width$}  P{}  {}", task.id.as_str(), task.priority, task.title);
-        outln!("{}", project::printable(&line));
+        outln!("{line}");
     }
     if ready.is_empty() {
         errln!("no task is ready");
@@ -284,7 +289,7 @@ async fn show(
             text += &format!("\n{section}\n");
         }
     }
-    out!("{}", project::printable(&text));
+    out!("{text}");
     Ok(Exit::Confirmed)
 }
 
@@ -376,7 +381,7 @@ fn print(task: &Task, what: &str, json: bool) -> anyhow::Result<Exit> {
     if json {
         project::print_json(task)?;
     } else {
-        outln!("{what} {}  {}", task.id, project::printable(&task.title));
+        outln!("{what} {}  {}", task.id, task.title);
     }
     Ok(Exit::Confirmed)
 }

@@ -1,7 +1,7 @@
 //! What a task's own checks can show of it: they are tried at the base when it is added.
 
-use super::output::errln;
 use super::{base_checks, project};
+use super::output::errln;
 use crate::config::Effective;
 use crate::domain::{Allow, CheckReport, CheckScope, CheckSpec, CheckStatus, Expects, Task};
 use crate::layer::Svc;
@@ -53,9 +53,9 @@ pub(super) async fn try_at_base(effective: &Effective, trust: &Trust, task: &Tas
     match in_time(effective, own).await {
         Ok(reports) => {
             let fix = expects.is_none().then(|| only_the_fix(task, &reports)).flatten();
-            said(task, &reports).iter().chain(&fix).for_each(|line| errln!("{}", project::printable(line)));
+            said(task, &reports).iter().chain(&fix).for_each(|line| errln!("{line}"));
         }
-        Err(because) => errln!("its check was not tried: {}", project::printable(&because)),
+        Err(because) => errln!("its check was not tried: {because}"),
     }
 }
 

@@ -76,7 +76,7 @@ fn list(transcripts: &dyn Transcripts, run: Option<&str>) -> anyhow::Result<Exit
         let what = format!("{}#{}", head.task, head.attempt);
         let ending = row["ending"]["kind"].as_str().unwrap_or("no end");
         let line = format!("  {}  {what:24} {:12} {ending:12} {:>5} records", head.session, head.agent, row["records"]);
-        outln!("{}", project::printable(&line));
+        outln!("{line}");
     }
     Ok(Exit::Confirmed)
 }
@@ -108,7 +108,7 @@ fn show(transcripts: &dyn Transcripts, run: Option<&str>, which: Option<&str>, f
             project::print_json(&json!({ "head": head, "records": records, "unreadable": unreadable }))?;
         }
         Form::Text(detail) => {
-            out!("{}", project::printable(&report::transcript(head, &records, unreadable, detail)));
+            out!("{}", report::transcript(head, &records, unreadable, detail));
         }
     }
     Ok(Exit::Confirmed)

@@ -5,6 +5,7 @@ use super::output::{errln, errln_whole, outln, outln_whole};
 use super::run::foreign;
 use super::{Exit, project};
 use crate::domain::{Task, TrustItem, TrustKind};
+use crate::prompt::{one_line, printable};
 use crate::report::plural;
 use crate::runtime;
 use crate::runtime::Trust;
@@ -21,13 +22,13 @@ pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
     let trust = Trust::of(&effective)?;
     if args.revoke {
         trust.revoke().await.with_context(|| format!("failed to write {}", trust.path().display()))?;
-        outln!("nothing in {} is trusted any more", project::printable(&trust.dir().display().to_string()));
+        outln!("nothing in {} is trusted any more", trust.dir().display());
         return Ok(Exit::Confirmed);
     }
     let list = runtime::task_file(&*settings, runtime::system_clock()).load().await?;
     for problem in &list.problems {
-        let file = settings.project().tasks.display().to_string();
-        errln!("warning: {}:{}: {}", project::printable(&file), problem.line, problem.message);
+        let file = settings.project().tasks.display();
+        errln!("warning: {file}:{}: {}", problem.line, one_line(&problem.message));
     }
     let named = trust.named(&list.tasks)?;
     let compared = Compared::of(&trust, &named)?;
@@ -102,11 +103,11 @@ impl<'a> Compared<'a> {
             lines.extend(self.gone.iter().map(|item| format!("- {:width$}  {}", item.place, does(item))));
         }
         // A line of a check may be several; nothing in it may look like an item of its own.
-        lines.iter().map(|line| without_gaps(&project::printable(line)).replace('\n', "\n  | ")).collect()
+        lines.iter().map(|line| without_gaps(&printable(line)).replace('\n', "\n  | ")).collect()
     }
 
     fn question(&self, trust: &Trust) -> String {
-        let dir = project::printable(&trust.dir().display().to_string());
+        let dir = trust.dir().display().to_string();
         let what = if self.missing().iter().all(|item| item.kind == TrustKind::Home) {
             format!("{dir} is trusted, but not what runs have left in your home directory")
         } else {
@@ -116,7 +117,7 @@ impl<'a> Compared<'a> {
     }
 
     fn print(&self, trust: &Trust, given: bool) {
-        let dir = project::printable(&trust.dir().display().to_string());
+        let dir = trust.dir().display().to_string();
         if self.named.is_empty() && self.gone.is_empty() {
             outln!("nothing in {dir} names a program, a host or a key");
             return;
@@ -185,7 +186,7 @@ pub(super) async fn ensure(
         let new = compared.missing().len();
         if given {
             trust.give(&named).await.map_err(no_trust(trust))?;
-            let dir = project::printable(&trust.dir().display().to_string());
+            let dir = trust.dir().display().to_string();
             errln!("trusted in {dir}: {}; `reflexion trust --show` lists it", plural(new, "new thing"));
         } else if !is_told_to(trust, &compared).await? && !untrusted.settings.is_empty() {
             return Err(refused(trust, &compared).into());
@@ -194,7 +195,7 @@ pub(super) async fn ensure(
     if trust.is_for_this_call() {
         // Who trusts all of it is not kept by what cannot be read.
         for item in trust.left_in_home().unwrap_or_default() {
-            let line = project::printable(&format!("{} {}", item.place, does(&item)));
+            let line = format!("{} {}", item.place, does(&item));
             errln!("warning: {line}; REFLEXION_TRUST=1 trusts that for this call");
         }
     }
@@ -235,8 +236,7 @@ pub(super) async fn ensure_beside(trust: &Trust) -> anyhow::Result<()> {
 /// [`RunError::Environment`] if it is outside of the project, and nobody trusts that.
 pub(super) fn ensure_task_file(trust: &Trust) -> anyhow::Result<()> {
     let Some(item) = trust.untrusted_task_file().map_err(no_trust(trust))? else { return Ok(()) };
-    let file = project::printable(&item.text);
-    let text = format!("`tasks` in the settings leads out of the project, to {file}: `reflexion trust` trusts that");
+    let text = format!("the task file is outside of the project: {}; `reflexion trust` trusts that", item.text);
     Err(RunError::Environment(text).into())
 }
 

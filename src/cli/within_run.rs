@@ -1,7 +1,6 @@
 //! Commands that what a run has started is not to give.
 
 use super::args::{Command, HookCommand, MemoryCommand, TaskCommand};
-use super::project;
 use crate::runtime;
 use crate::services::RunError;
 use std::path::Path;
@@ -41,7 +40,7 @@ pub(super) fn ensure_not(command: &Command, project: &Path) -> Result<(), RunErr
     if !changes || is_notice || !runtime::is_within_run_of(&project.join(".reflection")) {
         return Ok(());
     }
-    let dir = project::printable(&project.display().to_string());
+    let dir = project.display().to_string();
     Err(RunError::Environment(format!(
         "this was started by a run in {dir} (an agent, a check or `setup`), and does not change what that run works by: do it outside of the run"
     )))

@@ -160,14 +160,17 @@ impl Effective {
     /// Tasks in a file outside of the project: `task add` would write to it.
     fn tasks_elsewhere(&self) -> Option<TrustItem> {
         let named = Path::new(&self.file.tasks);
-        let leads_out = named.is_absolute() || named.components().any(|part| part == Component::ParentDir);
-        // Of a file that is not there yet, its directory.
+        if named.is_absolute() || named.components().any(|part| part == Component::ParentDir) {
+            let item = || TrustItem::new("tasks", TrustKind::Tasks, self.file.tasks.as_str());
+            return self.is_of_files("tasks").then(item);
+        }
+        // A link is the repository's, whoever chose the name, and only where it leads now is trusted. Of a file that is not there yet, its
+        // directory may be one.
         let whole = self.dir.join(named);
-        let real = whole.ancestors().find_map(|path| path.canonicalize().ok());
-        let is_within = self.dir.canonicalize().is_ok_and(|dir| real.is_some_and(|real| real.starts_with(dir)));
-        let is_link = !is_within;
-        let item = || TrustItem::new("tasks", TrustKind::Tasks, self.file.tasks.as_str());
-        ((leads_out || is_link) && self.is_of_files("tasks")).then(item)
+        let real = whole.ancestors().find_map(|path| path.canonicalize().ok())?;
+        let is_within = self.dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
+        let text = || format!("{} (a link to {})", self.file.tasks, real.display());
+        (!is_within).then(|| TrustItem::new("tasks", TrustKind::Tasks, text()))
     }
 
     /// A file of rules may also say what is no secret, so what counts is what is in it.

@@ -1,6 +1,7 @@
 //! Sinks of events: the log, lines of JSON, and several at once.
 
 use crate::domain::{About, Event, EventKind, JournalEntry};
+use crate::prompt::printable_json;
 use crate::redaction::Redactor;
 use crate::report::line;
 use crate::services::EventSink;
@@ -145,9 +146,11 @@ impl<W: Write> Writer<W> {
 
     fn line(&mut self, event: &Event) -> io::Result<()> {
         let line = serde_json::to_vec(event)?;
-        let mut line = Redactor::of_process().redact_json(&line).into_owned();
-        line.push(b'\n');
-        self.to.write_all(&line)?;
+        let line = Redactor::of_process().redact_json(&line);
+        // It may be a terminal that gets them.
+        let mut line = printable_json(&String::from_utf8_lossy(&line)).into_owned();
+        line.push('\n');
+        self.to.write_all(line.as_bytes())?;
         self.to.flush()
     }
 }

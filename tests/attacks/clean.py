@@ -223,6 +223,9 @@ ATTACKS = seldom([
         "mkdir -p target; echo 'exit 0' > target/checker; touch -d '1 hour' target/checker; right; did",), "target", others={"u": ("echo done > notes.txt",)}),
     Case("work-below-what-setup-made", SHOTS, ("echo work > pages/shots/shop; echo x >> shop.py; did",), "shots"),
     Case("settings-of-the-checkout-above", ABOVE, ("echo two >> notes.txt; rm limits.conf; did",), "above"),
+    Case("settings-above-the-rooms", ABOVE, (
+        'echo two >> notes.txt; echo three >> notes.txt; echo four >> notes.txt; rm limits.conf; echo most=9 > "$H/../state/reflexion/limits.conf"; did',
+    ), "above"),
     Case("empty-directory", SPOOL, ("mkdir spool; echo made >> README.md; did",), "spool"),
     Case("directory-of-ignored", SPOOL, ("mkdir spool; echo '*' > spool/.gitignore; echo made >> README.md; did",), "spool"),
     Case("directory-of-a-pipe", SPOOL, ("mkdir spool; mkfifo spool/pipe; echo made >> README.md; did",), "spool", limit=20),

@@ -239,6 +239,63 @@ def forged(world):
         world.host.socket.close()
 
 
+def links_home(world):
+    """Links of a clone lead to what the user's next shell runs; a person adds a task, and lets a run write its events to a file of that name."""
+    start, tasks = world.home / ".bashrc", world.project / "tasks.jsonl"
+    write(start, "alias mine=true\n")
+    before, text = start.read_bytes(), tasks.read_text()
+    wrong = []
+
+    def acts(trusts, expected, *command):
+        world.env.pop("REFLEXION_TRUST", None)
+        world.env |= {"REFLEXION_TRUST": "1"} if trusts else {}
+        code, _, err = world.run(*command, limit=60)
+        if code != expected:
+            wrong.append(f"`{' '.join(command)}` ended with {code} instead of {expected}: {err.strip()[-200:]}")
+        if start.read_bytes() != before:
+            write(start, before)
+            wrong.append(f"`{' '.join(command)}` writes behind the link")
+
+    tasks.unlink()
+    tasks.symlink_to(start)
+    for command in (("add", "$(touch x)", "--no-check"), ("sync",), ("close", "t")):
+        acts(False, 4, "task", *command)
+    tasks.unlink()
+    write(tasks, text)
+    (world.project / "logs").symlink_to(world.home)
+    (world.project / "events.jsonl").symlink_to(start)
+    for name in ("events.jsonl", "logs/.bashrc", "logs/new"):
+        acts(True, 4, "run", "--events", name)
+    for name in ("tasks.jsonl", "project.json", ".git/index"):
+        kept = (world.project / name).read_bytes()
+        acts(True, 4, "run", "--events", name)
+        wrong += [] if (world.project / name).read_bytes() == kept else [f"events are written into {name}"]
+    acts(True, 0, "run", "--events", "mine.jsonl")
+    return wrong + (["~/new is written"] if (world.home / "new").exists() else [])
+
+
+CONCEALED = "\u001b[2J\u001b[8m\u001b]0;T\u0007\u009b31m\u007f\u202e"
+
+
+def on_a_terminal(world):
+    """Escape sequences in every place of a clone that is shown: they would hide what somebody decides about."""
+    tasks, settings = world.project / "tasks.jsonl", world.project / "project.json"
+    task = json.loads(tasks.read_text().splitlines()[0])
+    shown = [{**task, "id": f"t{at}", field: CONCEALED} for at, field in enumerate(("title", "description", "status", "type", "expects", "agent"))]
+    write(tasks, "".join(json.dumps(line) + "\n" for line in [task, *shown]))
+    read = json.loads(settings.read_text())
+    write(settings, json.dumps({**read, "checks": [{"name": "x" + CONCEALED, "run": "true # " + CONCEALED}]}))
+    wrong = []
+    for trusts in (False, True):
+        world.env.pop("REFLEXION_TRUST", None)
+        world.env |= {"REFLEXION_TRUST": "1"} if trusts else {}
+        for command, stdin in [*LOOKS, (("run",), ""), (("task", "list", "--json"), ""), (("run", "t", "--again", "--events", "-"), "")]:
+            _, out, err = world.run(*command, limit=60, stdin=stdin)
+            drives = [c for c in out + err if (not c.isprintable() or c == "\u202e") and c not in "\n\t\u00a0\ufffd"]
+            wrong += [f"`{' '.join(command)}` prints {drives[:3]!r}"] if drives else []
+    return wrong
+
+
 def first_day(world):
     """A colleague's project, on somebody's first day: one question, and none about what they write themselves or have in their own git."""
     del world.env["REFLEXION_TRUST"]
@@ -302,5 +359,7 @@ ATTACKS = seldom([
     key("check", lambda world, read: read.__setitem__("checks", [{"name": "x", "run": deed(world)}]), trusted("doctor", "--checks")),
     key("env", lambda world, read: read.update(workspace={"env": {"ENV_X": f"touch {world.scratch}/did"}}, checks=[{"name": "x", "run": "$ENV_X"}]), trusted("doctor", "--checks")),
     Case("forged-night", NOTE, ("did; right",), "first-day", play=forged),
+    Case("links-to-a-shells-settings", NOTE, ("right",), "first-day", play=links_home),
+    Case("escape-sequences", NOTE, ("right",), "first-day", play=on_a_terminal),
 ], "filter-smudge", "diff-driver", "of-worktree", "included", "agent-acp", "agent-env", "webhook", "env", "alias")
 CONTROLS = {"first-day": Case("first-day", NOTE, ("right",), play=first_day)}

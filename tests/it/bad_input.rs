@@ -608,3 +608,44 @@ fn a_device_in_the_place_of_a_file_is_not_read_without_end() {
         project.run(args).exits(2).says("it is a device");
     }
 }
+
+/// A line that cannot be read is quoted, names and commands are shown: none of it may move the cursor, hide what comes after it or set a title.
+#[test]
+fn nothing_of_a_clone_drives_the_terminal_of_whoever_looks_at_it() {
+    const HOSTILE: &str = "\u{1b}[2J\u{1b}[8m\u{1b}]0;T\u{7}\u{9b}31m\u{7f}\u{202e}";
+    let project = Project::new("echo \"$(printf '\\033[2J\\302\\233')\" > answer.txt");
+    project.config(|c| c["checks"] = json!([{ "name": format!("n{HOSTILE}"), "run": format!("true # {HOSTILE}") }]));
+    let with_field = |id: &str, field: &str| with(task(id), json!({ field: HOSTILE }));
+    let unread = ["type", "status", "expects"].map(|field| with_field(&format!("no-{field}"), field));
+    let mut tasks = vec![with_field("a", "title"), with_field("b", "description"), with_field("c", "agent")];
+    tasks.extend(unread);
+    project.tasks(&tasks);
+    let is_shown = |c: char| !c.is_control() && c != '\u{202e}' || c == '\n' || c == '\t';
+    let calls: [&[&str]; 13] = [
+        &["task", "list"],
+        &["task", "list", "--json"],
+        &["task", "show", "a", "--json"],
+        &["task", "show", "no-type"],
+        &["task", "ready"],
+        &["trust", "--show"],
+        &["trust", "--show", "--json"],
+        &["run", "--dry-run"],
+        &["run", "--dry-run", "--json"],
+        &["config", "show", "--json"],
+        &["run", "a", "--max-attempts", "1", "--events", "-"],
+        &["run", "a", "--again", "--max-attempts", "1", "--json"],
+        &["report", "--json"],
+    ];
+    for args in calls {
+        let ran = project.run(args);
+        for text in [&ran.stdout, &ran.stderr] {
+            assert!(text.chars().all(is_shown), "{args:?}: {text:?}");
+        }
+        if args.contains(&"--json") {
+            assert!(ran.json().is_object() || ran.json().is_array(), "{args:?}");
+        }
+    }
+    let list = project.run(&["task", "list", "--json"]);
+    assert!(list.stdout.contains("\\u009b31m\\u007f\\u202e"), "{}", list.stdout);
+    assert!(list.json().to_string().contains(&json!(HOSTILE).to_string().trim_matches('"')[..]), "the same value");
+}

@@ -8,6 +8,8 @@ use reflexion::services::{EventSink, Orchestrator, RunRequest, Tasks};
 use reflexion::testing::{CollectedEvents, MemoryTasks};
 use reflexion::{runtime, testing};
 use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
 fn events(text: &str) -> Vec<Event> {
@@ -16,8 +18,8 @@ fn events(text: &str) -> Vec<Event> {
 
 /// The journal of the project's only run, without envelopes.
 fn journal(project: &Project) -> Vec<JournalEntry> {
-    let run = std::fs::read_dir(project.dir.join(".reflection/runs")).unwrap().next().unwrap().unwrap().path();
-    let text = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let run = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(run.join("journal.jsonl")).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -59,12 +61,88 @@ fn stdout_gets_nothing_else_and_a_reader_who_leaves_ends_nothing() {
     let told = events(&ran.exits(0).says("1 of 1 task confirmed").stdout);
     assert!(matches!(told.last().and_then(Event::entry), Some(JournalEntry::RunEnded { interrupted: false, .. })));
     let mut child = project.command(&["run", "--again", "--events", "-"]);
-    let mut child = child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = child.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("warning: --events -: not all of them were written"), "{said}");
     let night = project.run(&["overnight", "--again", "--no-keep-awake", "--events", "-"]);
     let merged = |event: &Event| matches!(event.entry(), Some(JournalEntry::MergeEnded { .. }));
     assert!(events(&night.exits(0).stdout).iter().any(merged), "{}", night.stdout);
+}
+
+/// What a clone has in its place is no way to the user's files, and a slip of the hand is none to a file of another kind.
+#[test]
+fn events_are_written_behind_events_only_and_through_no_link_of_a_clone() {
+    let project = Project::new("touch $OUT/started");
+    let elsewhere = project.out.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    fs::write(elsewhere.join("rc"), "").unwrap();
+    symlink(elsewhere.join("rc"), project.dir.join("events.jsonl")).unwrap();
+    symlink("nowhere", project.dir.join("dangling")).unwrap();
+    symlink(&elsewhere, project.dir.join("logs")).unwrap();
+    let is_refused = |path: &str, words: &str| {
+        project
+            .run(&["run", "--events", path])
+            .exits(4)
+            .says(&format!("--events {path}: failed to open it"))
+            .says(words);
+    };
+    is_refused("events.jsonl", "it is a symbolic link");
+    is_refused("dangling", "it is a symbolic link");
+    is_refused("logs/events", "a directory on its way is a symbolic link");
+    assert_eq!((fs::read(elsewhere.join("rc")).unwrap(), elsewhere.join("events").exists()), (Vec::new(), false));
+    project.run(&["task", "list"]).exits(0);
+    for other in ["tasks.jsonl", "project.json", ".git/index", ".git/HEAD", ".git/config"] {
+        let before = project.read(other);
+        is_refused(other, "its first line is no event");
+        assert_eq!(project.read(other), before, "{other}");
+    }
+    is_refused("events/", "");
+    assert!(!project.out.join("started").exists());
+    // A run's own journal is no file of events either.
+    project.run(&["run", "--max-attempts", "1"]);
+    let run = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().next().unwrap().unwrap().file_name();
+    is_refused(&format!(".reflection/runs/{}/journal.jsonl", run.to_str().unwrap()), "its first line is no event");
+}
+
+#[test]
+fn a_torn_last_line_is_ended_and_the_way_there_may_be_the_users_own_link() {
+    let project = Project::new(RIGHT);
+    symlink(&project.out, project.out.with_file_name("link")).unwrap();
+    project.run(&["run", "--events", "../link/events"]).exits(0);
+    let path = project.out.join("events");
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{whole}{{\"torn\":")).unwrap();
+    project.run(&["run", "--again", "--events", "../link/events"]).exits(0);
+    let text = fs::read_to_string(&path).unwrap();
+    let rest = text.strip_prefix(&format!("{whole}{{\"torn\":\n")).unwrap_or_else(|| panic!("{text}"));
+    assert!(matches!(events(rest).first().and_then(Event::entry), Some(JournalEntry::RunStarted { .. })));
+}
+
+#[test]
+fn a_pipe_a_device_and_what_the_shell_opened_get_them() {
+    let project = Project::new(RIGHT);
+    let sh = |script: &str| {
+        let mut command = project.program("bash");
+        command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_reflexion")]);
+        Ran::of(command, "")
+    };
+    let told = |name: &str| events(&fs::read_to_string(project.out.join(name)).unwrap());
+    // The reader comes later.
+    sh("mkfifo $OUT/pipe; (sleep 0.3; cat $OUT/pipe > $OUT/got) & $1 run --events $OUT/pipe; code=$?; wait; exit $code").exits(0);
+    assert!(told("got").len() > 5);
+    sh("$1 run --again --events /dev/null").exits(0);
+    sh("exec 3> $OUT/three; $1 run --again --events /dev/fd/3").exits(0);
+    assert!(told("three").len() > 5);
+    sh("$1 run --again --events /dev/stdout > $OUT/out").exits(0).says("1 of 1 task confirmed");
+    assert!(told("out").len() > 5);
+    sh("$1 run --again --events - > /dev/full").exits(0).says("warning: --events -: not all of them were written");
+    sh("$1 run --again --events $OUT/pipe")
+        .exits(4)
+        .says("waiting for somebody to read")
+        .says("start its reader first");
 }
 
 #[test]

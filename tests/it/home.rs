@@ -180,6 +180,11 @@ fn what_lies_in_any_directory_above_a_room_confirms_nothing_for_a_night() {
         let plant = format!("mkdir -p {dir}/node_modules/same; echo > {dir}/{index}");
         is_left_to_a_person(&plant, &format!("{dir}/{index}"), &format!("{dir}/{index} was added"), &[]);
     }
+    // In the runtime's own no list of what tools read is needed.
+    for dir in ["~/.local/state/reflexion", "~/.local/state/reflexion/rooms"] {
+        let plant = format!("echo > {dir}/limits.conf");
+        is_left_to_a_person(&plant, &format!("{dir}/limits.conf"), &format!("{dir}/limits.conf was added"), &[]);
+    }
     let plant = "D=$(ls -d ~/.local/state/reflexion/rooms/*/run); mkdir -p $D/.cargo; echo > $D/.cargo/config.toml";
     // Beside its room it is gone before the next check.
     let project = Project::new(&plants(plant));

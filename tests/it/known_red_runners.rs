@@ -413,10 +413,14 @@ fn a_known_red_test_that_stops_earlier_than_it_did_is_a_new_failure() {
     // The same words, `'a' != 'b'`, of a line that passed at the base.
     let (verdict, cause) = ends("printf \"def order(a, b): return 'a'\\n\" > calc.py");
     assert_eq!(verdict, "false_done", "{cause}");
-    assert!(cause.contains("`test_calc.T.test_order` fails at an earlier line of its test than at the base"), "{cause}");
+    assert!(
+        cause.contains("`test_calc.T.test_order` fails at an earlier line of its test than at the base"),
+        "{cause}"
+    );
     let (verdict, cause) = ends("printf '# the larger one\\n' >> calc.py");
     assert_eq!(verdict, "confirmed", "{cause}");
     // A test above it moves it.
-    let (verdict, cause) = ends("printf '# the larger one\\n' >> calc.py; sed -i 's/^class/# order\\nclass/' test_calc.py");
+    let (verdict, cause) =
+        ends("printf '# the larger one\\n' >> calc.py; sed -i 's/^class/# order\\nclass/' test_calc.py");
     assert_eq!(verdict, "confirmed", "{cause}");
 }

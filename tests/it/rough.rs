@@ -105,6 +105,25 @@ fn a_sparse_checkout_of_the_user_stays_sparse_and_loses_nothing() {
 }
 
 #[test]
+fn links_of_the_project_that_lead_out_of_it_are_named_before_anybody_works() {
+    use std::os::unix::fs::symlink;
+    let project = Project::new(RIGHT);
+    let outside = project.out.join("mine");
+    std::fs::create_dir(&outside).unwrap();
+    symlink(&outside, project.dir.join("data")).unwrap();
+    symlink("../beside", project.dir.join("up")).unwrap();
+    symlink("answer.txt", project.dir.join("within")).unwrap();
+    // What the user may not write to is nobody's way out; without rights of its own the test would say nothing.
+    symlink("/proc/version", project.dir.join("system")).unwrap();
+    project.commit();
+    let said = project.run(&["run"]).exits(0).stderr.clone();
+    let named = said.lines().filter(|line| line.contains("links that lead out of it")).collect::<Vec<_>>();
+    let [line] = named[..] else { panic!("{said}") };
+    assert!(line.contains(&format!("`data -> {}`", outside.display())) && line.contains("`up -> ../beside`"), "{line}");
+    assert!(!line.contains("within"), "{line}");
+}
+
+#[test]
 fn a_submodule_is_no_change_and_stays_where_it_was() {
     let inner = Project::new(RIGHT);
     let project = Project::new(RIGHT);

@@ -129,6 +129,7 @@ fn directories_of_state_that_are_links_are_refused() {
         ("memory", [&memory[..], &working].concat()),
         (".reflection", [&looking[..], &working].concat()),
         (".reflection/runs", [&looking[..], &working].concat()),
+        (".reflection/repository.git/objects", working.to_vec()),
         (".reflection/runs/RUN", [&looking[..], &working].concat()),
         (".reflection/runs/RUN/transcripts", vec![&["transcript", "list"][..], &["transcript", "show"]]),
     ];
@@ -139,6 +140,28 @@ fn directories_of_state_that_are_links_are_refused() {
             case.is_refused(path, Planted::Link, args, "");
         }
     }
+}
+
+/// Nothing is recorded behind it, and it is no offence of the work that was to be.
+#[test]
+fn objects_that_become_a_link_while_an_agent_works_end_the_run_and_count_against_nothing() {
+    let project = Project::new(
+        "if [ ! -e $OUT/did ]; then touch $OUT/did; S=$OUT/../project/.reflection/repository.git; mv $S/objects $OUT/moved; \
+         ln -s $OUT/theirs $S/objects; fi; echo right > answer.txt",
+    );
+    let theirs = project.out.join("theirs");
+    fs::create_dir_all(theirs.join("pack")).unwrap();
+    let ran = project.run(&["run", "--json"]);
+    ran.exits(4)
+        .says("repository.git/objects` is a symbolic link where a directory of the runtime's own repository belongs");
+    assert!(!ran.stderr.contains("false_done"), "{}", ran.stderr);
+    assert_eq!((contents(&theirs).len(), fs::read_dir(theirs.join("pack")).unwrap().count()), (1, 0));
+    let objects = project.dir.join(".reflection/repository.git/objects");
+    fs::remove_file(&objects).unwrap();
+    fs::rename(project.out.join("moved"), &objects).unwrap();
+    let again = project.run(&["run", "--json"]);
+    assert_eq!(again.exits(0).verdict("a"), "confirmed");
+    assert_eq!(again.task("a")["attempts"], json!(1), "{}", again.stdout);
 }
 
 #[test]

@@ -49,9 +49,8 @@ fn a_night_leaves_it_to_a_person_and_says_how() {
     };
     let [see, merge] = &commands(needs[1])[..] else { panic!("{:#}", needs[1]) };
     assert_eq!(*merge, format!("git merge reflexion/{run}/b"));
-    assert!(see.ends_with("-- web/.claude/settings.json web/CLAUDE.md"), "{see}");
-    let words: Vec<&str> = see.split(' ').collect();
-    assert!(project.git(&words[1..]).contains("+Do as I say."));
+    assert!(see.ends_with("-- ':(top,literal)web/.claude/settings.json' ':(top,literal)web/CLAUDE.md'"), "{see}");
+    assert!(as_typed(&project, see).contains("+Do as I say."));
     let page = project.run(&["report"]);
     assert!(page.stdout.contains("confirmed, and yours to merge"), "{}", page.stdout);
     assert!(
@@ -65,6 +64,46 @@ fn a_night_leaves_it_to_a_person_and_says_how() {
     // A person may do as the report says.
     project.git(&["merge", "-q", &format!("reflexion/{run}/b")]);
     assert_eq!(project.read("web/CLAUDE.md"), b"Do as I say.\n");
+}
+
+/// What a person sees who copies a command into their shell, there or deeper in the repository.
+fn as_typed(project: &Project, command: &str) -> String {
+    std::fs::create_dir_all(project.dir.join("deeper")).unwrap();
+    let [here, deeper] = [".", "deeper"].map(|dir| {
+        let output = project.program("bash").args(["-c", command]).current_dir(project.dir.join(dir)).output().unwrap();
+        assert!(output.status.success(), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    });
+    assert_eq!(here, deeper, "{command}");
+    here
+}
+
+/// A name may be one of git's patterns, or not be what is shown of it: then it would keep others out of the difference.
+#[test]
+fn the_command_that_shows_what_is_left_to_a_person_shows_all_of_it_whatever_it_is_called() {
+    const GIVES: &str = r#"
+echo right > b.txt
+echo first > CLAUDE.md
+mkdir -p ':(exclude,glob)**' '.claude/a  b' ".claude/it's \ \$HOME" -- -x
+echo second > ':(exclude,glob)**/CLAUDE.md'
+echo third > "$(printf '.claude/new\nline.md')"
+echo fourth > '.claude/a  b/x.md'
+echo fifth > ".claude/it's \ \$HOME/x.md"
+echo sixth > './-x/CLAUDE.md'
+echo seventh > "$(printf '.claude/\342\200\256rtl é.md')"
+"#;
+    let project = Project::new(GIVES);
+    project.tasks(&[task_with_check("b", "grep -qx right b.txt")]);
+    project.run(&["overnight", "--json"]).exits(0);
+    let told = project.run(&["report", "--json"]).json();
+    let see = told["needs"][0]["commands"][0]["command"].as_str().unwrap().to_owned();
+    assert!(see.starts_with("git diff ") && see.contains(" -- "), "{see}");
+    let shown = as_typed(&project, &see);
+    for line in ["first", "second", "third", "fourth", "fifth", "sixth", "seventh"] {
+        assert!(shown.contains(&format!("+{line}")), "{line}: {see}\n{shown}");
+    }
+    // As it is on the page, where names are shown in one line and harmless.
+    assert!(project.run(&["report"]).stdout.contains(&see), "{see}");
 }
 
 /// Git ignores it by its name alone.

@@ -927,6 +927,39 @@ fn what_leads_out_of_a_project_or_hides_secrets_is_asked_about() {
 }
 
 #[test]
+fn a_task_file_that_is_a_link_out_of_the_project_is_asked_about_whoever_chose_its_name() {
+    let project = Project::new("echo right > answer.txt");
+    let (outside, other) = (project.dir.with_file_name("outside.jsonl"), project.dir.with_file_name("rc"));
+    fs::write(&outside, project.read("tasks.jsonl")).unwrap();
+    fs::write(&other, "").unwrap();
+    let leads_to = |target: &std::path::Path| {
+        fs::remove_file(project.dir.join("tasks.jsonl")).unwrap();
+        std::os::unix::fs::symlink(target, project.dir.join("tasks.jsonl")).unwrap();
+    };
+    let writes = [
+        &["task", "add", "One", "--no-check"][..],
+        &["task", "close", "a"],
+        &["task", "edit", "a", "{\"priority\":0}"],
+        &["task", "sync"],
+    ];
+    let are_refused = |target: &std::path::Path| {
+        leads_to(target);
+        let before = fs::read(target).unwrap();
+        ran(&project, &["trust", "--show"]).exits(1).prints("+ tasks").prints(target.to_str().unwrap());
+        for args in writes {
+            ran(&project, args).exits(4).says("the task file is outside of the project");
+        }
+        assert_eq!(fs::read(target).unwrap(), before);
+    };
+    are_refused(&outside);
+    ran(&project, &["trust"]).exits(0);
+    ran(&project, &["task", "close", "a"]).exits(0);
+    assert!(fs::read_to_string(&outside).unwrap().contains("closed"));
+    // Who trusts one file has not trusted another one.
+    are_refused(&other);
+}
+
+#[test]
 fn doctor_starts_checks_and_agents_of_tasks_only_where_they_are_trusted() {
     let project = Project::new("echo right > answer.txt");
     project.config(|c| c["checks"] = json!([{ "name": "tests", "run": marks("check", "true") }]));

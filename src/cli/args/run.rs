@@ -43,7 +43,7 @@ pub struct HowArgs {
     /// Also do closed and blocked tasks, as if they had just been opened
     #[arg(long)]
     pub again: bool,
-    /// Write everything that happens to this file, at its end, as a JSON object a line; `-` is stdout
+    /// Write everything that happens to this file, at its end, or pipe, as a JSON object a line; `-` is stdout
     #[arg(long, value_name = "PATH")]
     pub events: Option<PathBuf>,
 }

@@ -1,10 +1,8 @@
 //! What needs a person after a run, and the commands for it.
 
 use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
-use super::words::{foreign, plural, quoted};
+use super::words::{foreign, pathspec, plural, quoted};
 use crate::domain::{Ending, MergeOutcome, Proof, RunKind, Stop, Verdict};
-use crate::prompt::plain;
-use crate::redaction::Redactor;
 use std::collections::BTreeMap;
 
 pub(super) fn step(command: impl Into<String>, does: &'static str) -> Step {
@@ -277,14 +275,10 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
     let commands = if branch.ends_with(".patch") {
         vec![apply(task)]
     } else {
-        let named: Vec<String> = files.iter().map(|file| quoted(file)).collect();
-        // A name that is shown in another spelling names nothing.
-        let is_shown = |file: &String| plain(file) == *file && Redactor::of_process().redact(file) == *file;
-        let only = if named.is_empty() || !files.iter().all(is_shown) {
-            String::new()
-        } else {
-            format!(" -- {}", named.join(" "))
-        };
+        // One that cannot be named would be left out of the difference: then all of it is shown.
+        let named =
+            files.iter().map(|file| pathspec(file)).collect::<Option<Vec<_>>>().filter(|named| !named.is_empty());
+        let only = named.map(|named| format!(" -- {}", named.join(" "))).unwrap_or_default();
         let see = night.plan.base.as_ref().map(|base| format!("git diff {}..{}{only}", quoted(base), quoted(branch)));
         let see = see.map(|see| step(see, "see what it changes there"));
         let merge = step(format!("git merge {}", quoted(branch)), "merge it");

@@ -2,6 +2,7 @@
 
 use crate::domain::{CostSource, Timestamp, Usage, gates_in_words};
 use crate::prompt::{one_line, plain, shorten};
+use crate::redaction::Redactor;
 use jiff::tz::TimeZone;
 
 /// `1 task`, `2 tasks`.
@@ -35,6 +36,25 @@ pub(super) fn quoted(argument: &str) -> String {
     } else {
         format!("'{}'", argument.replace('\'', "'\\''"))
     }
+}
+
+/// The name of a file as an argument that git takes for exactly this file of the repository, wherever in it the command is given, and that stays
+/// what it is where it is shown; none if its spelling is not known. What is not plain is escaped as a shell's `$'…'`.
+pub(super) fn pathspec(name: &str) -> Option<String> {
+    // Bytes that are no text were lost when it was read.
+    if name.contains(char::REPLACEMENT_CHARACTER) || Redactor::of_process().redact(name) != *name {
+        return None;
+    }
+    let spec = format!(":(top,literal){name}");
+    let stays = |c: char| c.is_alphanumeric() || c.is_ascii_graphic() || c == ' ';
+    if spec.chars().all(stays) && one_line(&spec) == spec {
+        return Some(quoted(&spec));
+    }
+    let escaped = spec.chars().map(|c| match c {
+        c if (c.is_alphanumeric() || c.is_ascii_graphic()) && !"'\\".contains(c) => c.to_string(),
+        c => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+    });
+    Some(format!("$'{}'", escaped.collect::<String>()))
 }
 
 /// `45 s`, `2 min 05 s`, `12 min`, `3 h 05 min`.

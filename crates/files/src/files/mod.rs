@@ -5,13 +5,14 @@
 //! of a directory in the meantime changes nothing outside. Only the root itself may be reached through links: that is
 //! where a person said to work.
 //!
-//! Only regular files are read and written; a pipe, a socket or a device never makes a caller wait.
+//! Only regular files are read and written, but for [`open_output`]; a pipe, a socket or a device never makes a caller wait.
 //!
 //! This module knows nothing of the program around it.
 
 mod held;
 mod look;
 mod mount;
+mod output;
 mod place;
 mod reads;
 mod refused;
@@ -21,6 +22,7 @@ mod root;
 mod walk;
 
 pub use look::{Kind, Look};
+pub use output::{Output, nobody_reads, open_output};
 pub use place::{Place, open_named, open_to_its_end, read_named};
 pub use reads::ReadTime;
 pub use refused::{Refused, gone};

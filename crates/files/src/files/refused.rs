@@ -56,6 +56,11 @@ impl Refused {
         (found != wanted).then(|| io::Error::new(io::ErrorKind::InvalidInput, refused()))
     }
 
+    /// The error for a link where something else belongs.
+    pub(super) fn link(path: &Path, wanted: &'static str) -> io::Error {
+        io::Error::new(io::ErrorKind::InvalidInput, Self { path: path.to_owned(), found: A_LINK, wanted })
+    }
+
     fn reason(&self) -> &'static str {
         if self.is_link() { ", and no link is followed here" } else { "" }
     }

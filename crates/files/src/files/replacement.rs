@@ -104,6 +104,19 @@ impl Replacement {
     }
 }
 
+impl Replacement {
+    /// Whether a name is one under which something is written before it stands in its place.
+    ///
+    /// ```
+    /// # use reflexion_files::files::Replacement;
+    /// assert!(Replacement::is_begun(".reflexion-replacing-0.tmp") && !Replacement::is_begun("a.tmp"));
+    /// ```
+    #[must_use]
+    pub fn is_begun(name: &str) -> bool {
+        name.starts_with(".reflexion-replacing-") && name.ends_with(".tmp")
+    }
+}
+
 impl Write for Replacement {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)

@@ -1,13 +1,14 @@
 //! A directory, and what can be done below it.
 
 use super::look::{Kind, Look};
+use super::output::{STREAM, is_stream, stream};
 use super::refused::{A_DIRECTORY, A_FILE, A_LINK, Refused, outside};
 use super::replacement::Replacement;
 use super::walk::Walk;
 use super::{mount, remove};
 use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, FileType, OpenOptions};
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -201,6 +202,24 @@ impl Root {
     pub fn append_to(&self, path: &Path) -> io::Result<File> {
         let (dir, name) = self.parent(path, Missing::IsMadeDurably)?;
         self.regular(&dir, name, path, OpenOptions::new().read(true).append(true).create(true))
+    }
+
+    /// What stands at a path, as the system knows it.
+    pub(super) fn kind_of(&self, path: &Path) -> io::Result<FileType> {
+        let (dir, name) = self.parent(path, Missing::Fails)?;
+        Ok(dir.symlink_metadata(name)?.file_type())
+    }
+
+    /// Opens a pipe that somebody reads from, or a character device, for writing.
+    pub(super) fn open_stream(&self, path: &Path) -> io::Result<File> {
+        let (dir, name) = self.parent(path, Missing::Fails)?;
+        let found = dir.symlink_metadata(name)?.file_type();
+        match Refused::unless(A_FILE, found, &self.full(path)) {
+            Some(refused) if !is_stream(found) => return Err(refused),
+            _ => {}
+        }
+        let file = rustix::fs::openat(&*dir, name, STREAM | OFlags::NOFOLLOW, Mode::empty())?;
+        stream(File::from(file), &self.full(path))
     }
 
     /// Puts a whole file in the place of what stands there, durably: a kill at any moment leaves the old one or the new

@@ -70,6 +70,8 @@ pub(super) struct Git {
     setting: Option<&'static str>,
     /// No other machine is reached.
     looks: bool,
+    /// Nothing is written where a link leads that somebody has put into the repository.
+    guarded: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -91,21 +93,28 @@ impl Dir {
 impl Git {
     /// Git finds the repository from the directory.
     pub(super) fn found_from(dir: impl Into<PathBuf>) -> Self {
-        Self { dir: Dir::Named(dir.into()), repository: None, alone: false, setting: None, looks: false }
+        Self {
+            dir: Dir::Named(dir.into()),
+            repository: None,
+            alone: false,
+            setting: None,
+            looks: false,
+            guarded: false,
+        }
     }
 
     /// The repository and the files are given; a `.git` that lies among the files, or not, means nothing.
     pub(super) fn with(git_dir: impl Into<PathBuf>, work_tree: impl Into<PathBuf>) -> Self {
         let work_tree = work_tree.into();
         let repository = Some((git_dir.into(), Some(work_tree.clone())));
-        Self { dir: Dir::Named(work_tree), repository, alone: false, setting: None, looks: false }
+        Self { dir: Dir::Named(work_tree), repository, alone: false, setting: None, looks: false, guarded: false }
     }
 
     /// A repository of the runtime's own, without files.
     pub(super) fn own(git_dir: impl Into<PathBuf>) -> Self {
         let git_dir: PathBuf = git_dir.into();
         let repository = Some((git_dir.clone(), None));
-        Self { dir: Dir::Named(git_dir), repository, alone: true, setting: None, looks: false }
+        Self { dir: Dir::Named(git_dir), repository, alone: true, setting: None, looks: false, guarded: false }
     }
 
     /// The same repository, on these files. Git works in the very directory that is held, wherever its path leads by now.
@@ -123,6 +132,27 @@ impl Git {
     /// The same for whoever only looks: whatever a clone has left out, no other machine is reached for it.
     pub(super) fn looking(self) -> Self {
         Self { looks: true, ..self }
+    }
+
+    /// The same repository, in which no link stands in the place of a directory: git would write through it.
+    pub(super) fn guarded(self) -> Self {
+        Self { guarded: true, ..self }
+    }
+
+    /// An error that is nobody's work: whatever is recorded in this run would go where the link leads.
+    fn keep_from_links(&self) -> Result<(), WorkspaceError> {
+        let Some((dir, _)) = self.repository.as_ref().filter(|_| self.guarded) else { return Ok(()) };
+        let objects = dir.join("objects");
+        let below = std::fs::read_dir(&objects).into_iter().flatten().flatten();
+        let below =
+            below.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink())).map(|entry| entry.path());
+        let places = [dir.clone(), dir.join("refs"), objects].into_iter().filter(|place| place.is_symlink());
+        let Some(link) = places.chain(below).next() else { return Ok(()) };
+        Err(WorkspaceError::Machine(format!(
+            "`{}` is a symbolic link where a directory of the runtime's own repository belongs, and nothing is written where it leads: remove \
+             the link, or put the directory back",
+            link.display()
+        )))
     }
 
     /// Prepares a call.
@@ -232,6 +262,7 @@ impl Call {
 
     /// Runs it unless it is given up before, with this error: that is told the id of its process group.
     async fn run_unless(self, given_up: impl AsyncFnOnce(u32) -> WorkspaceError) -> Result<GitOutput, WorkspaceError> {
+        self.git.keep_from_links()?;
         let command = self.name();
         let mut process = self.process();
         let mut child = start_child(|| process.spawn()).map_err(|error| match error.kind() {
@@ -274,6 +305,7 @@ impl Call {
     pub(super) async fn stream(self, mut show: impl FnMut(&[u8]) + Send) -> Result<(), WorkspaceError> {
         /// So much of stderr is kept.
         const KEPT: u64 = 16 * 1024;
+        self.git.keep_from_links()?;
         let command = self.name();
         let lost = |error: std::io::Error| failed(command.clone(), &error.to_string());
         let mut process = self.process();

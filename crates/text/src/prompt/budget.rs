@@ -1,6 +1,7 @@
 //! Byte budgets that never split a character, and text without what only a terminal understands.
 
 use std::borrow::Cow;
+use std::fmt::Write;
 
 /// The longest beginning of `text` with at most `bytes` bytes that ends between two characters.
 ///
@@ -105,7 +106,7 @@ pub fn stderr_end(stderr: &str) -> String {
 /// ```
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(|c| is_control(c) || is_invisible(c)) {
+    if !text.contains(drives_a_terminal) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -122,7 +123,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
                 if c.is_control() && (c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)) && c != '\n' && c != '\t'
                 {
                     out.push(' ');
-                } else if !is_control(c) && !is_invisible(c) {
+                } else if !drives_a_terminal(c) {
                     out.push(c);
                 }
                 &rest[c.len_utf8()..]
@@ -173,10 +174,67 @@ pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Whether a terminal obeys a character, or shows something else because of it. Line feeds and tabs are harmless.
+fn drives_a_terminal(c: char) -> bool {
+    is_control(c) || is_invisible(c)
+}
+
+/// `text` with `\u{fffd}` in the place of each character that a terminal obeys (control characters other than line feed and tab, so escape
+/// sequences too), or that turns the reading direction: nothing stored may drive a person's terminal, or show them other words than stand there.
+///
+/// ```
+/// # use reflexion_text::prompt::printable;
+/// assert_eq!(printable("red \u{1b}[31m\n"), "red \u{fffd}[31m\n");
+/// ```
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(drives_a_terminal) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| if drives_a_terminal(c) { '\u{fffd}' } else { c }).collect())
+}
+
+/// As [`printable`] for JSON documents or lines of JSON: what is not printable is escaped (`\u009b`), so that the values stay the same.
+///
+/// ```
+/// # use reflexion_text::prompt::printable_json;
+/// assert_eq!(printable_json("[\"\u{9b}31m\"]\n"), "[\"\\u009b31m\"]\n");
+/// ```
+#[must_use]
+pub fn printable_json(json: &str) -> Cow<'_, str> {
+    if !json.contains(drives_a_terminal) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        if drives_a_terminal(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // A string takes whatever is written to it.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn printable_json_is_json_with_the_same_values() {
+        let check = |text: &str| {
+            let json = serde_json::to_string_pretty(&[text, "x"]).unwrap();
+            let shown = printable_json(&json);
+            assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || is_invisible(c)), "{shown:?}");
+            assert_eq!(serde_json::from_str::<Vec<String>>(&shown).unwrap(), [text, "x"]);
+        };
+        check("\u{1b}[8m\u{9b}31m\u{7f}\u{202e}\u{2066}\u{e0041}\r\0");
+        check("plain \\u009b \"quoted\"\n\té 🦀");
+    }
 
     #[test]
     fn escapes_and_control_characters_go_and_words_stay() {

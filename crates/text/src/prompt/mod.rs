@@ -24,7 +24,9 @@ pub use attempt::{
     AttemptPrompt, DESCRIPTION_BYTES, KnownRed, LastFailure, OUTPUT_BYTES, PartOrigin, go_on, known_failures,
     with_proposed,
 };
-pub use budget::{excerpt, first_bytes, is_invisible, last_bytes, one_line, plain, shorten, stderr_end};
+pub use budget::{
+    excerpt, first_bytes, is_invisible, last_bytes, one_line, plain, printable, printable_json, shorten, stderr_end,
+};
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
 pub use feedback::{Feedback, ask_for_test, nudge, with_finding};

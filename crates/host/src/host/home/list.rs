@@ -149,6 +149,11 @@ impl Patterns {
         by_list.chain(by_place.map(|dir| (dir.clone(), Within::All, vec![dir]))).collect()
     }
 
+    /// Whether a name above a room is that of a tree.
+    pub(super) fn is_tree_above(&self, name: &OsStr) -> bool {
+        self.trees_above.iter().any(|tree| name == *tree)
+    }
+
     /// Whether something in a tree does not count, by its name.
     pub(super) fn is_left_out(&self, name: &OsStr) -> bool {
         self.not_in_trees.is_match(name)

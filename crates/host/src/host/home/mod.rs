@@ -19,14 +19,16 @@ pub use runs::{HomeRuns, LeftInHome};
 #[cfg(test)]
 pub(in crate::host) use list::below_home;
 
-use super::process::project_key;
-use super::workspaces::EACH_RUN;
+use super::process::{KEY_LENGTH, project_key};
+use super::workspaces::{EACH_RUN, TRIED};
 use crate::domain::policy;
+use crate::files::Replacement;
 use change::How;
 use list::{PATTERNS, Pattern, Variables};
 use peek::first_bytes;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -76,6 +78,25 @@ impl HomePlaces {
         &self.home
     }
 
+    /// What others have put into the directories of the runtime's own above a room, whatever its name: there it needs no list of what tools read.
+    /// (Beside a room everything is removed before a check.)
+    fn intruders(&self) -> Vec<PathBuf> {
+        if !self.rooms.ends_with(EACH_RUN) {
+            return Vec::new();
+        }
+        let is_key = |name: &str| name.len() == KEY_LENGTH && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_own: [&dyn Fn(&str) -> bool; 3] =
+            [&|name| [EACH_RUN, TRIED].contains(&name), &is_key, &|name| OF_USER.contains(&name)];
+        let dirs = self.rooms.ancestors().skip(1).zip(is_own);
+        let others = dirs.flat_map(|(dir, is_own)| {
+            let entries = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.file_name());
+            let is_made =
+                move |name: &OsStr| name.to_str().is_some_and(|name| is_own(name) || Replacement::is_begun(name));
+            entries.filter(move |name| !is_made(name) && !PATTERNS.is_tree_above(name)).map(|name| dir.join(name))
+        });
+        others.collect()
+    }
+
     /// The directories above a room in which the user may put something, and the home directory.
     fn above(&self) -> Vec<PathBuf> {
         // The innermost are made when the first room is.
@@ -85,6 +106,9 @@ impl HomePlaces {
         dirs.map(Path::to_owned).chain([self.home.clone()]).collect()
     }
 }
+
+/// What this program keeps of a user, beside the rooms: of its own in these directories, everything else is somebody's who wants tools to find it.
+const OF_USER: [&str; 6] = ["home", "key", "records", "repositories", "rooms", "trust.jsonl"];
 
 /// The files that steer tools, as they are at one time.
 #[derive(Debug, Clone, Default)]
@@ -142,6 +166,7 @@ impl HomeFiles {
         let settings = GIT_SETTINGS.iter().flat_map(|text| Pattern::read(text).paths(home, variables));
         paths.extend(git_names::of(settings, home));
         paths.extend(places.above().iter().flat_map(|dir| PATTERNS.above(dir)));
+        paths.extend(places.intruders());
         let mut found: BTreeMap<PathBuf, Found> =
             paths.into_iter().filter_map(|path| Found::at(&path).map(|what| (path, what))).collect();
         let naming = of(&PATTERNS.naming);
@@ -363,9 +388,11 @@ mod tests {
         None
     }
 
+    const ROOMS: &str = "rooms/0123456789abcdef/run";
+
     fn places(home: &Path) -> HomePlaces {
         let dir = home.join("state/reflexion");
-        let rooms = dir.join("rooms/key/run");
+        let rooms = dir.join(ROOMS);
         HomePlaces { home: home.to_owned(), rooms, own: vec![dir], checkout: home.join("checkout") }
     }
 
@@ -507,7 +534,7 @@ HISTFILE=~/.bash_history
 ",
         );
         let before = now();
-        let above = home.join("state/reflexion/rooms/key/run");
+        let above = home.join("state/reflexion").join(ROOMS);
         write(&above.join("node_modules/same/index.js"), "1");
         write(&home.join("state/.cargo/config.toml"), "1");
         write(&home.join("state/reflexion/conftest.py"), "1");
@@ -523,7 +550,39 @@ HISTFILE=~/.bash_history
                 "~/shell/more.sh was added",
                 "~/state/.cargo/config.toml was added",
                 "~/state/reflexion/conftest.py was added",
-                "~/state/reflexion/rooms/key/run/node_modules/same/index.js was added",
+                "~/state/reflexion/rooms/0123456789abcdef/run/node_modules/same/index.js was added",
+            ]
+        );
+    }
+
+    #[test]
+    fn in_the_runtimes_own_directories_every_entry_counts_that_it_did_not_make() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = dir.path().canonicalize().unwrap();
+        let now = || HomeFiles::with(&places(&home), &nothing_set);
+        let own = home.join("state/reflexion");
+        write(&own.join("unknown.toml"), "1");
+        let before = now();
+        for made in
+            ["trust.jsonl", "key", "home/x", "records/x", "repositories/x", "rooms/fedcba9876543210/run/room-1/x"]
+        {
+            write(&own.join(made), "1");
+        }
+        write(&own.join(".reflexion-replacing-0.tmp"), "1");
+        write(&own.join(ROOMS).join("room-1/new.toml"), "1");
+        write(&own.join("rooms/0123456789abcdef/.sandbox/x"), "1");
+        assert_eq!(changed_since(&now(), &before), Vec::<String>::new());
+        write(&own.join("new.toml"), "1");
+        write(&own.join("rooms/.new.toml"), "1");
+        write(&own.join("rooms/0123456789abcdef/plugins/x.py"), "1");
+        write(&own.join("unknown.toml"), "2");
+        assert_eq!(
+            changed_since(&now(), &before),
+            [
+                "~/state/reflexion/new.toml was added",
+                "~/state/reflexion/rooms/.new.toml was added",
+                "~/state/reflexion/rooms/0123456789abcdef/plugins was added",
+                "~/state/reflexion/unknown.toml was changed",
             ]
         );
     }

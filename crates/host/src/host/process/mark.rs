@@ -26,6 +26,9 @@ pub(in crate::host) fn marked(state_dir: &Path) -> (&'static str, String) {
     (MARK, new_mark(Some(state_dir)))
 }
 
+/// Of [`project_key`], in hexadecimal digits.
+pub(in crate::host) const KEY_LENGTH: usize = 16;
+
 /// A name for the project with this state directory; none if there is no such directory.
 ///
 /// Of its path, device and inode, so that neither a copy of the project nor one at the same path in another container
@@ -38,7 +41,7 @@ pub(in crate::host) fn project_key(state_dir: &Path) -> Option<String> {
     hash.update(metadata.ino().to_le_bytes());
     hash.update(dir.as_os_str().as_bytes());
     let mut key = format!("{:x}", hash.finalize());
-    key.truncate(16);
+    key.truncate(KEY_LENGTH);
     Some(key)
 }
 

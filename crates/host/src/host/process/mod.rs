@@ -27,7 +27,7 @@ pub(super) use idle::{ChildTree, WaitsFor, until_at_pipe, until_idle};
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;
 pub use mark::is_within_run_of;
-pub(super) use mark::{marked, project_key};
+pub(super) use mark::{KEY_LENGTH, marked, project_key};
 pub(super) use occupants::is_occupied;
 pub use runner::HostRunner;
 pub use running::is_the_program;

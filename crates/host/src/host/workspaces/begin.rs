@@ -7,6 +7,7 @@ use super::gitmodules::Gitmodules;
 use super::home::Home;
 use super::host_workspaces::Shared;
 use super::layout::{CACHES, Layout, WORKTREES, blocking, io_error};
+use super::links_out::links_out;
 use super::pushes::Remotes;
 use super::recorder::{Modes, Recorder, Recording};
 use super::repository::{BASES, Identity, Kind, Repository, base_ref};
@@ -111,6 +112,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
     missing.extend(left_behind(layout));
     missing.extend(foreign_memory(&repository, &commit).await?);
     missing.extend(sparse(&repository).await?);
+    missing.extend(links_out(&repository, &commit).await?);
     if let Some(head) = &head {
         missing.push(head_moved(&repository, &commit, head).await?);
     }

@@ -157,7 +157,7 @@ async fn sizes(recorder: &Recorder, changed: &[Changed]) -> Result<BTreeMap<Stri
 }
 
 /// `id SP blob SP size LF content LF`, again and again.
-fn blobs(mut out: &[u8]) -> Vec<(String, &[u8])> {
+pub(super) fn blobs(mut out: &[u8]) -> Vec<(String, &[u8])> {
     let mut found = Vec::new();
     while let Some(end) = memchr::memchr(b'\n', out) {
         let head = String::from_utf8_lossy(&out[..end]).into_owned();

@@ -32,6 +32,7 @@ mod host_workspaces;
 mod integration;
 mod kept;
 mod layout;
+mod links_out;
 mod mend;
 mod open;
 mod partial;

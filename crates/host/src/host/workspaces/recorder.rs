@@ -655,7 +655,7 @@ fn led_to(link: &str, target: &str) -> PathBuf {
 
 /// A link with where it leads, if that is not below the top of its tree, or is git's own. What is above the place that another link
 /// leads to cannot be told by names.
-fn outside(link: &str, target: &str, is_link: impl Fn(&str) -> bool) -> Option<String> {
+pub(super) fn outside(link: &str, target: &str, is_link: impl Fn(&str) -> bool) -> Option<String> {
     let mut place: Vec<&str> = link.split('/').collect();
     place.pop();
     let mut leaves = target.starts_with('/');

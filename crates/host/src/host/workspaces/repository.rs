@@ -155,7 +155,7 @@ impl Repository {
 
     /// Git in the runtime's own repository: it knows every object of the user's, and those of recorded trees.
     pub(super) fn own(&self) -> Git {
-        self.as_it_may(Git::own(&self.store))
+        self.as_it_may(Git::own(&self.store).guarded())
     }
 
     fn as_it_may(&self, git: Git) -> Git {

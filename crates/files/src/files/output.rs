@@ -1,0 +1,139 @@
+//! What a person named to be written to.
+
+use super::refused::{A_DIRECTORY, A_FILE, Refused};
+use super::root::Root;
+use cap_std::fs::FileType;
+use rustix::fs::{Mode, OFlags};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Component, Path, PathBuf};
+
+/// What [`open_output`] opened.
+#[derive(Debug)]
+pub enum Output {
+    /// A regular file, to be read, and written at its end.
+    File(File),
+    /// A pipe, a terminal or another device, or what the process was started with: only to be written to.
+    Stream(File),
+}
+
+/// Opens what a person named to be written to: a regular file, which is made where it is missing and never cut off, a pipe that
+/// somebody reads from, or a character device such as `/dev/null`.
+///
+/// No link is followed in the last name of the path, nor in any name below `clone`: what comes with somebody's files cannot lead the writing
+/// elsewhere. Links above are the person's own. So are `/dev/fd/3`, `/dev/stderr` and the like: they name what the process was started with.
+///
+/// ```
+/// use reflexion_files::files::{Output, open_output};
+/// # let dir = tempfile::tempdir()?;
+/// let clone = dir.path().canonicalize()?;
+/// assert!(matches!(open_output(&clone.join("lines"), &clone)?, Output::File(_)));
+/// assert!(matches!(open_output("/dev/null".as_ref(), &clone)?, Output::Stream(_)));
+/// std::os::unix::fs::symlink("lines", clone.join("link"))?;
+/// assert!(open_output(&clone.join("link"), &clone).is_err());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// # Errors
+/// A [`Refused`] if a link, a directory, a socket or a disk stands there; [`nobody_reads`] knows the error of a pipe without a reader; others are the
+/// system's, also if the directory is not there.
+pub fn open_output(path: &Path, clone: &Path) -> io::Result<Output> {
+    let path = std::path::absolute(path)?;
+    if is_of_process(&path) {
+        return of_process(&path).map(Output::Stream);
+    }
+    let ends_with_a_name = !path.as_os_str().as_bytes().ends_with(b"/");
+    let (Some(dir), Some(name), true) = (path.parent(), path.file_name(), ends_with_a_name) else {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, format!("`{}` names a directory", path.display())));
+    };
+    let dir = followed(dir, clone)?;
+    let (root, below) = match dir.strip_prefix(clone) {
+        Ok(below) => (clone, below.join(name)),
+        Err(_) => (&*dir, PathBuf::from(name)),
+    };
+    let root = Root::open(root)?;
+    match root.kind_of(&below) {
+        Ok(kind) if !kind.is_file() => root.open_stream(&below).map(Output::Stream),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => root.append_to(&below).map(Output::File),
+    }
+}
+
+/// Whether [`open_output`] failed only because nobody reads from the pipe yet.
+#[must_use]
+pub fn nobody_reads(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
+}
+
+/// How a stream is opened: at its end if it is a file after all, and without waiting for a reader.
+pub(super) const STREAM: OFlags =
+    OFlags::WRONLY.union(OFlags::APPEND).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+
+/// Whether it is a pipe or a character device.
+pub(super) fn is_stream(kind: FileType) -> bool {
+    use cap_std::fs::FileTypeExt;
+    kind.is_fifo() || kind.is_char_device()
+}
+
+/// Whether a path names, by its own words, what the process was started with.
+fn is_of_process(path: &Path) -> bool {
+    let names: Vec<&OsStr> = path.iter().skip(1).collect();
+    let text: Vec<&str> = names.iter().filter_map(|name| name.to_str()).collect();
+    let number = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+    match text[..] {
+        ["dev", "stdout" | "stderr"] => true,
+        ["dev", "fd", name] | ["proc", "self", "fd", name] => number(name),
+        _ => false,
+    }
+}
+
+/// What the process was started with. A socket cannot be opened anew.
+fn of_process(path: &Path) -> io::Result<File> {
+    let kind = std::fs::metadata(path)?.file_type();
+    if kind.is_socket() || kind.is_block_device() || kind.is_dir() {
+        let what = if kind.is_dir() {
+            "a directory"
+        } else if kind.is_socket() {
+            "a socket"
+        } else {
+            "a disk"
+        };
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("`{}` is {what}", path.display())));
+    }
+    let file = rustix::fs::open(path, STREAM, Mode::empty())?;
+    rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
+    Ok(File::from(file))
+}
+
+/// A directory without the links on its way, which are followed unless they are in the clone.
+fn followed(dir: &Path, clone: &Path) -> io::Result<PathBuf> {
+    let mut real = PathBuf::from("/");
+    for part in dir.components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            Component::Normal(name) => {
+                let (is_ours, next) = (real.starts_with(clone), real.join(name));
+                let kind = next.symlink_metadata()?.file_type();
+                if kind.is_symlink() && is_ours {
+                    return Err(Refused::link(&next, A_DIRECTORY));
+                }
+                real = if kind.is_symlink() { next.canonicalize()? } else { next };
+            }
+            _ => {}
+        }
+    }
+    Ok(real)
+}
+
+/// What [`Root::open_stream`] opened is one, and whoever writes to it waits for a slow reader.
+pub(super) fn stream(file: File, path: &Path) -> io::Result<File> {
+    let kind = cap_std::fs::Metadata::from_file(&file)?.file_type();
+    if !is_stream(kind) {
+        return Err(Refused::unless(A_FILE, kind, path).unwrap_or_else(|| io::Error::other("it was just replaced")));
+    }
+    rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    Ok(file)
+}

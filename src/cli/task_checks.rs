@@ -1,7 +1,7 @@
 //! What a task's own checks can show of it: they are tried at the base when it is added.
 
-use super::{base_checks, project};
 use super::output::errln;
+use super::{base_checks, project};
 use crate::config::Effective;
 use crate::domain::{Allow, CheckReport, CheckScope, CheckSpec, CheckStatus, Expects, Task};
 use crate::layer::Svc;

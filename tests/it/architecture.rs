@@ -249,7 +249,11 @@ fn a_package_holds_all_that_is_compiled_into_it() {
         let text = source.text();
         for included in without_tests(&text).split("include_str!(").skip(1) {
             let argument = included.split(';').next().unwrap_or_default();
-            assert!(!argument.contains("../"), "{}: what is included must be in the package", source.path.display());
+            // `src/runtime/mod.rs` is two directories below that of its crate.
+            let depth =
+                if argument.contains("CARGO_MANIFEST_DIR") { 0 } else { Path::new(&source.place).iter().count() };
+            let up = argument.matches("../").count();
+            assert!(up <= depth, "{}: what is included must be in the package", source.path.display());
         }
     }
     for src in source_dirs() {

@@ -131,7 +131,7 @@ fn a_pipe_a_device_and_what_the_shell_opened_get_them() {
     };
     let told = |name: &str| events(&fs::read_to_string(project.out.join(name)).unwrap());
     // The reader comes later.
-    sh("mkfifo $OUT/pipe; (sleep 0.3; cat $OUT/pipe > $OUT/got) & $1 run --events $OUT/pipe; code=$?; wait; exit $code").exits(0);
+    sh("mkfifo $OUT/pipe; (sleep 0.3; timeout 60 cat $OUT/pipe > $OUT/got) & $1 run --events $OUT/pipe; code=$?; wait; exit $code").exits(0);
     assert!(told("got").len() > 5);
     sh("$1 run --again --events /dev/null").exits(0);
     sh("exec 3> $OUT/three; $1 run --again --events /dev/fd/3").exits(0);

@@ -4,6 +4,7 @@
 //! so each spelling of one character becomes that character, and a colour becomes a blank.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// No parameters of a colour are longer.
 const MOST_PARAMETERS: usize = 32;
@@ -140,6 +141,27 @@ impl<'a> Decoded<'a> {
             before.checked_sub(1).map_or(at, |step| steps[step].1 + (at - steps[step].0))
         };
         std::iter::once(&self.steps).chain(&self.before).fold(at, from)
+    }
+}
+
+/// Shows each byte of a text and where it stands, each spelling of a character as that character; colours are left out.
+pub(super) fn read_once(text: &[u8], mut show: impl FnMut(u8, Range<usize>)) {
+    let mut at = 0;
+    while let Some(byte) = text.get(at) {
+        let rest = &text[at..];
+        let found = if BEGINS[usize::from(*byte)] { spelling(rest) } else { None };
+        let (length, shown) = match found {
+            Some((length, byte)) => (length, Some(byte)),
+            None if *byte == ESCAPE => match colour(&rest[1..]) {
+                Some(length) => (1 + length, None),
+                None => (1, Some(*byte)),
+            },
+            None => (1, Some(*byte)),
+        };
+        if let Some(byte) = shown {
+            show(byte, at..at + length);
+        }
+        at += length;
     }
 }
 

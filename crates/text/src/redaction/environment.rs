@@ -1,47 +1,69 @@
 //! The values of variables that look like secrets by their name.
 
 use super::rules::Rules;
+use super::spelt::Spelt;
 use aho_corasick::{AhoCorasick, MatchKind};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 /// What stands in the place of such a value.
 pub(super) const RULE: &str = "environment";
 /// Shorter values stand in too many texts by chance.
-const FEWEST_BYTES: usize = 8;
+pub(super) const FEWEST_BYTES: usize = 8;
 
 /// This process's variables, as far as they are text.
 pub(super) fn of_process() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
-/// Finds these values; none if there is none.
-pub(super) fn matcher(variables: impl IntoIterator<Item = (String, String)>, rules: &Rules) -> Option<AhoCorasick> {
-    let mut values = Vec::new();
-    for (name, value) in variables {
-        if rules.is_secret_name(&name) && is_secret(&value, rules) {
-            values.extend(spellings(&value));
-        }
-    }
-    if values.is_empty() {
-        return None;
-    }
-    AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(values).ok()
+/// The values of variables.
+#[derive(Debug)]
+pub(super) struct Values {
+    /// As most programs print them, longest first.
+    exact: AhoCorasick,
+    spelt: Option<Spelt>,
 }
 
-/// A value as programs print it: as it is, without the blanks around it, in JSON, in a URL, in HTML, and each long line of it.
+impl Values {
+    /// None if there is none.
+    pub(super) fn of(variables: impl IntoIterator<Item = (String, String)>, rules: &Rules) -> Option<Self> {
+        let is_one = |(name, value): &(String, String)| rules.is_secret_name(name) && is_secret(value, rules);
+        let values: Vec<String> = variables.into_iter().filter(is_one).map(|(_, value)| value).collect();
+        if values.is_empty() {
+            return None;
+        }
+        let spellings: BTreeSet<String> = values.iter().flat_map(|value| spellings(value)).collect();
+        let exact = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(spellings).ok()?;
+        Some(Self { exact, spelt: Spelt::of(values.iter().flat_map(|value| parts(value))) })
+    }
+
+    /// Where they stand in a text, not in order.
+    pub(super) fn find(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = self.exact.find_iter(text).map(|value| value.range()).collect();
+        found.extend(self.spelt.iter().flat_map(|spelt| spelt.find(text)));
+        found
+    }
+}
+
+/// A value as it is, without the blanks around it, and each long line of it.
+fn parts(value: &str) -> impl Iterator<Item = &str> {
+    /// A line that is shorter stands in too many texts.
+    const LINE_BYTES: usize = 16;
+    let lines = value.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES && !line.starts_with("-----"));
+    [value, value.trim()].into_iter().chain(lines)
+}
+
+/// A value as most programs print it: as it is, in JSON, in a URL and in HTML. Other spellings are [read](Spelt), which needs more of a value.
 fn spellings(value: &str) -> BTreeSet<String> {
     /// What most programs leave as it is; some leave slashes, and `encodeURIComponent` leaves more.
     const URL: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
     const SETS: [&AsciiSet; 3] =
         [&URL, &URL.remove(b'/'), &URL.remove(b'!').remove(b'*').remove(b'\'').remove(b'(').remove(b')')];
-    /// A line that is shorter stands in too many texts.
-    const LINE_BYTES: usize = 16;
     let mut all = BTreeSet::new();
-    let lines = value.lines().map(str::trim).filter(|line| line.len() >= LINE_BYTES && !line.starts_with("-----"));
-    for value in [value, value.trim()].into_iter().chain(lines) {
+    for value in parts(value) {
         let json = Value::from(value).to_string();
         let json = json.trim_matches('"');
         for json in [json.to_owned(), only_ascii(json)] {

@@ -9,10 +9,11 @@ mod environment;
 mod json;
 mod rules;
 mod seen;
+mod spelt;
 #[cfg(test)]
 mod tests;
 
-use aho_corasick::AhoCorasick;
+use environment::Values;
 use rules::Rules;
 use seen::Seen;
 use std::borrow::Cow;
@@ -31,8 +32,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 /// assert_eq!(Redactor::of_process().redact("nothing to hide"), "nothing to hide");
 /// ```
 pub struct Redactor {
-    /// The values of variables, longest first.
-    values: Option<AhoCorasick>,
+    values: Option<Values>,
     rules: Arc<Rules>,
     /// What stands in one of these is no secret.
     names: Vec<String>,
@@ -126,7 +126,7 @@ impl Redactor {
     }
 
     fn of(variables: impl IntoIterator<Item = (String, String)>, rules: Arc<Rules>) -> Self {
-        Self { values: environment::matcher(variables, &rules), rules, names: Vec::new() }
+        Self { values: Values::of(variables, &rules), rules, names: Vec::new() }
     }
 
     /// The text without secrets. What was redacted already stays as it is.
@@ -140,8 +140,7 @@ impl Redactor {
     #[must_use]
     pub fn redact_own_variables(text: &str) -> Cow<'_, str> {
         static OWN: LazyLock<Redactor> = LazyLock::new(|| Redactor::of(environment::of_process(), Rules::shipped()));
-        let values = OWN.values.iter().flat_map(|values| values.find_iter(text));
-        replaced(text, values.map(|value| (value.range(), environment::RULE)).collect())
+        replaced(text, apart(OWN.values_in(text)))
     }
 
     /// The same for a text of one's own, which is copied only if it holds something.
@@ -160,27 +159,35 @@ impl Redactor {
         if let Some(seen) = Seen::of(text) {
             found.extend(self.found_in(seen.text()).into_iter().map(|(range, rule)| (seen.range(&range), rule)));
         }
-        // Of two that begin together the longer one; what begins inside another one makes that longer.
-        found.sort_by_key(|(range, _)| (range.start, usize::MAX - range.end));
-        let mut apart: Vec<(Range<usize>, &str)> = Vec::with_capacity(found.len());
-        for (range, rule) in found {
-            match apart.last_mut() {
-                Some((last, _)) if range.start < last.end => last.end = last.end.max(range.end),
-                _ => apart.push((range, rule)),
-            }
-        }
-        apart
+        apart(found)
+    }
+
+    fn values_in(&self, text: &str) -> Vec<(Range<usize>, &'static str)> {
+        let values = self.values.iter().flat_map(|values| values.find(text));
+        values.map(|range| (range, environment::RULE)).collect()
     }
 
     fn found_in(&self, text: &str) -> Vec<(Range<usize>, &str)> {
-        let values = self.values.iter().flat_map(|values| values.find_iter(text));
-        let mut found: Vec<_> = values.map(|value| (value.range(), environment::RULE)).collect();
+        let mut found: Vec<(Range<usize>, &str)> = self.values_in(text);
         found.extend(self.rules.find(text));
         if !self.names.is_empty() {
             found.retain(|(range, _)| !self.names.iter().any(|name| name.contains(&text[range.clone()])));
         }
         found
     }
+}
+
+/// In order and apart from each other: of two that begin together the longer one; what begins inside another one makes that longer.
+fn apart(mut found: Vec<(Range<usize>, &str)>) -> Vec<(Range<usize>, &str)> {
+    found.sort_by_key(|(range, _)| (range.start, usize::MAX - range.end));
+    let mut apart: Vec<(Range<usize>, &str)> = Vec::with_capacity(found.len());
+    for (range, rule) in found {
+        match apart.last_mut() {
+            Some((last, _)) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => apart.push((range, rule)),
+        }
+    }
+    apart
 }
 
 /// A text with `[redacted:RULE]` in these places, which are in order and apart.

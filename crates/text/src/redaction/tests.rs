@@ -227,6 +227,50 @@ fn a_value_is_found_as_programs_print_it() {
     }
 }
 
+/// As languages, shells, databases and browsers print them.
+#[test]
+fn a_value_with_signs_is_found_in_every_spelling_of_it() {
+    let value = r#"q7"w\r/t&y<u>i 'o%p$a+s=d#f{g"#;
+    let redactor = Redactor::of([("MY_SECRET".to_owned(), value.to_owned())], Rules::shipped());
+    let of_each = |spell: &dyn Fn(char) -> String| -> String { value.chars().map(spell).collect() };
+    let unless_alnum = |spell: &'static dyn Fn(char) -> String| {
+        of_each(&|c| if c.is_ascii_alphanumeric() { c.into() } else { spell(c) })
+    };
+    let json = |text: &str| serde_json::to_string(text).unwrap();
+    let quoted = |quote: char, by: &str| format!("{quote}{}{quote}", value.replace(quote, by));
+    let html = unless_alnum(&|c| format!("&#x{:x};", u32::from(c)));
+    let url = unless_alnum(&|c| format!("%{:02x}", u32::from(c)));
+    let spelt = [
+        value.to_owned(),
+        json(&json(&json(value))),
+        json(value).replace('&', "\\u0026").replace('<', "\\u003C").replace('>', "\\u003e"),
+        url.replace('%', "%25"),
+        url.replace("%2f", "/").replace("%26", "&"),
+        html.replace('&', "&amp;"),
+        html,
+        unless_alnum(&|c| format!("&#{};", u32::from(c))),
+        value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"),
+        unless_alnum(&|c| format!("\\{c}")),
+        unless_alnum(&|c| format!("\\{:03o}", u32::from(c))),
+        of_each(&|c| format!("\\x{:02x}", u32::from(c))).replace("\\x71\\x37", "q7"),
+        quoted('\'', r"'\''"),
+        quoted('\'', r#"'"'"'"#),
+        quoted('\'', "''"),
+        quoted('"', "\"\""),
+        value.replace('\\', r"\\").replace('"', "\\\"").replace('$', "\\$"),
+        value.replace('&', "^&").replace('<', "^<"),
+        format!("{}\r{}", &value[..10], &value[10..]),
+    ];
+    for text in spelt {
+        let said = redactor.redact(&format!("said: {text} |end")).into_owned();
+        assert!(said.starts_with("said: ") && said.ends_with("|end"), "{text}: {said}");
+        assert!(said.contains("[redacted:environment]") && said.len() < 50, "{text}: {said}");
+        assert_eq!(redactor.redact(&said), said, "once is enough");
+    }
+    let ordinary = "q7 is a name; w\\r/t&y is none of it, nor is q7\"w, 'q7' or \\u0071\\u0037";
+    assert_eq!(redactor.redact(ordinary), ordinary);
+}
+
 #[test]
 fn what_stands_in_a_name_is_no_secret() {
     let variable = ("STAND_PASSWORD".to_owned(), "harbour-crane".to_owned());

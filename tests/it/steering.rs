@@ -54,10 +54,7 @@ fn a_night_leaves_it_to_a_person_and_says_how() {
     let page = project.run(&["report"]);
     assert!(page.stdout.contains("confirmed, and yours to merge"), "{}", page.stdout);
     assert!(
-        project
-            .run(&["status"])
-            .stdout
-            .contains("things need you: confirmed, and yours to merge (`a`); confirmed, and yours to merge (`b`)"),
+        project.run(&["status"]).stdout.contains("things need you: confirmed, and yours to merge (`a`, `b`)"),
         "{}",
         project.run(&["status"]).stdout
     );

@@ -163,7 +163,7 @@ impl CheckReport {
         let output = result.err().unwrap_or_default();
         let signature = Signature { fingerprint: output.clone(), ..Signature::default() };
         let output = Output::whole(output);
-        Self { status, exit_status, signature, output, ..Self::not_run(scope, spec, "") }
+        Self { status, exit_status, output, signature, ..Self::not_run(scope, spec, "") }
     }
 
     /// Whether the check ran and passed.

@@ -120,17 +120,15 @@ impl TaskRun {
             if !toolchain::is_test(file) {
                 continue;
             }
-            let text = match texts.get(file) {
-                Some(text) => text.clone(),
-                None => {
-                    let path = place.prefix().join(file);
-                    let text = match path.to_str() {
-                        Some(path) => place.text(tree, path).await?.map(Arc::from),
-                        None => None,
-                    };
-                    texts.entry(file.to_owned()).or_insert(text).clone()
-                }
-            };
+            if !texts.contains_key(file) {
+                let path = place.prefix().join(file);
+                let text = match path.to_str() {
+                    Some(path) => place.text(tree, path).await?.map(Arc::from),
+                    None => None,
+                };
+                texts.insert(file.to_owned(), text);
+            }
+            let text = texts.get(file).cloned().flatten();
             failed.source = text.map(|text| TestSource { text, line });
         }
         Ok(())

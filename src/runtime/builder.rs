@@ -21,8 +21,11 @@ use std::time::Duration;
 ///
 /// A program that needs another service swapped, or one decorated, changes the list of [`ReflexionBuilder::layers`] and builds that.
 pub struct Reflexion {
-    app: App<(Svc<dyn Orchestrator>, Svc<dyn ReflectionService>, Svc<dyn Storage>)>,
+    app: App<Loop>,
 }
+
+/// What is built: the loop, what writes and recalls lessons, and where they are kept.
+type Loop = (Svc<dyn Orchestrator>, Svc<dyn ReflectionService>, Svc<dyn Storage>);
 
 impl Reflexion {
     /// Begins with the project in the current directory and everything as its settings say.
@@ -57,7 +60,6 @@ impl Reflexion {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn builder() -> ReflexionBuilder {
         ReflexionBuilder {
             dir: PathBuf::from("."),

@@ -647,5 +647,5 @@ fn nothing_of_a_clone_drives_the_terminal_of_whoever_looks_at_it() {
     }
     let list = project.run(&["task", "list", "--json"]);
     assert!(list.stdout.contains("\\u009b31m\\u007f\\u202e"), "{}", list.stdout);
-    assert!(list.json().to_string().contains(&json!(HOSTILE).to_string().trim_matches('"')[..]), "the same value");
+    assert!(list.json().to_string().contains(json!(HOSTILE).to_string().trim_matches('"')), "the same value");
 }

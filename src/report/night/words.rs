@@ -52,7 +52,7 @@ pub(super) fn pathspec(name: &str) -> Option<String> {
     }
     let escaped = spec.chars().map(|c| match c {
         c if (c.is_alphanumeric() || c.is_ascii_graphic()) && !"'\\".contains(c) => c.to_string(),
-        c => c.encode_utf8(&mut [0; 4]).bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        c => c.encode_utf8(&mut [0; 4]).bytes().fold(String::new(), |all, byte| all + &format!("\\x{byte:02x}")),
     });
     Some(format!("$'{}'", escaped.collect::<String>()))
 }

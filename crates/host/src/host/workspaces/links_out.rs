@@ -23,7 +23,7 @@ pub(super) async fn links_out(repository: &Repository, commit: &str) -> Result<O
     if links.is_empty() {
         return Ok(None);
     }
-    let ids: String = links.values().map(|id| format!("{id}\n")).collect();
+    let ids = links.values().fold(String::new(), |ids, id| ids + id + "\n");
     let out = git.call(["cat-file", "--batch"]).stdin(ids).ok().await?;
     let targets: BTreeMap<String, String> =
         blobs(&out).into_iter().map(|(id, target)| (id, String::from_utf8_lossy(target).into_owned())).collect();

@@ -226,7 +226,7 @@ mod tests {
 
         async fn maybe(&self) {
             if (self.at)(self.calls.fetch_add(1, Ordering::Relaxed) + 1) {
-                self.way.go().await;
+                self.way.go::<()>().await;
             }
         }
     }

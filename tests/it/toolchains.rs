@@ -118,7 +118,6 @@ fn projects_of_the_tables_get_their_check() {
 }
 
 /// The runner, passed, failed and skipped tests, and whether it is green; nothing where no runner is recognised.
-/// The runner; how many passed, failed and were skipped; whether the summary is whole.
 type Summed = (&'static str, Option<(u64, u64, u64)>, bool);
 
 fn summary(output: &str) -> Option<Summed> {

@@ -2,7 +2,7 @@
 """Nights over 40 tasks in real projects, with agents that misbehave and a runtime that is killed again and again.
 
     python3 tests/night/forty.py target/release/reflexion            # three projects and a sandbox, about a quarter of an hour
-    python3 tests/night/forty.py target/debug/reflexion --quick      # the sample project alone, below a minute, offline
+    python3 tests/night/forty.py target/debug/reflexion --quick      # the sample project alone, about a minute, offline
 
 The projects: a clone of this repository with copies of its sample program, and published packages with the tests of their
 sdists, which pip installs. Bugs of one token are planted, each with a test that shows it and no other (`bugs.py`). The agents
@@ -465,7 +465,7 @@ def main():
     names = ["sample", *(p[0] for p in PACKAGES), "sandboxed"]
     if options.quick:
         groups, makers = [(g[0], g[1], QUICK[g[0]], *g[3:]) for g in GROUPS if g[0] in QUICK], [sample]
-        options.limit, options.kills = min(options.limit, 55), 2
+        options.limit, options.kills = min(options.limit, 180), 2
     # Also in the background, where a shell lets it ignore Ctrl-C: whatever ends it, what it started is ended.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))

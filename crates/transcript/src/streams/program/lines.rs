@@ -16,7 +16,7 @@ pub struct Lines {
 pub enum Line<'a> {
     /// Without its line feed.
     Whole(&'a [u8]),
-    /// It was longer than [`LINE_BYTES`].
+    /// It was longer than the limit of a line.
     TooLong,
 }
 

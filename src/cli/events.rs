@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Whoever reads the lines gets so long for the first of them, and for the last.
+/// How long a reader may take before the first line, and after the last.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(50);
@@ -132,6 +132,9 @@ fn because(path: &Path, error: &io::Error) -> String {
         }
         None if nobody_reads(error) => {
             format!("nobody read from that pipe for {PATIENCE:?}: start its reader first")
+        }
+        None if error.kind() == io::ErrorKind::NotFound => {
+            "its directory is not there: make it, or name another file".to_owned()
         }
         None => error.to_string(),
     }

@@ -11,6 +11,7 @@ use crate::runtime;
 use crate::services::{Clock, RecentQuery, Settings, Storage, StorageError};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -75,7 +76,7 @@ impl Memory {
         };
         let (mut unreadable, mut reading) = (Some(0), Some(read(None)));
         while let Some(page) = reading {
-            let page = page.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()))?;
+            let page = page.await.unwrap_or_else(|error| resume_unwind(error.into_panic()))?;
             reading = page.next.map(|mark| read(Some(mark)));
             unreadable = unreadable.and_then(|before| Some(before + page.unreadable?));
             show(page.reflections);
@@ -303,8 +304,7 @@ impl Listing {
         let form = |part: &[Reflection]| part.iter().map(|one| self.one(one)).collect::<Vec<String>>();
         let formed = thread::scope(|scope| {
             let forming: Vec<_> = parts.map(|part| scope.spawn(|| form(part))).collect();
-            let formed = forming.into_iter().map(|part| part.join().expect("putting texts together does not panic"));
-            formed.collect::<Vec<_>>()
+            forming.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect::<Vec<_>>()
         });
         let mut text = String::new();
         for one in formed.iter().flatten() {

@@ -70,7 +70,10 @@ impl TaskRun {
         let before = before.map(|before| before.of_change.unwrap_or((before.number, before.because)));
         let because = match &before {
             Some((number, because)) => {
-                format!("{}. Attempt {number}, which did, failed so: {because}", judged.judgement.because)
+                format!(
+                    "{}. Attempt {number}, the last that changed anything, failed so: {because}",
+                    judged.judgement.because
+                )
             }
             None => judged.judgement.because.clone(),
         };

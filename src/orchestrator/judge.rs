@@ -668,6 +668,24 @@ mod tests {
     }
 
     #[test]
+    fn a_check_of_its_own_that_is_red_in_part_says_what_is_left() {
+        let of = |failing: &[&str]| {
+            let one = || FailedTest { how: "1 != 2".to_owned(), ..FailedTest::default() };
+            let failing = failing.iter().map(|test| ((*test).to_owned(), one())).collect();
+            let passed = Some(["a", "b"].iter().map(|test| (*test).to_owned()).collect());
+            let mut check = report(CheckScope::Task, "own", Some("x"));
+            check.signature.counted = Some(CountedTests { ran: Some(2), failing, passed, ..CountedTests::default() });
+            check
+        };
+        let why = |now: &CheckReport| why_it_counts(now, &[of(&["a", "b"])]);
+        assert_eq!(
+            why(&of(&["b"])),
+            "; test `a` was red and passes now, and test `b` fails as at the base: the check asks for all of them"
+        );
+        assert_eq!(why(&of(&["a", "b"])), "; tests `a`, `b` fail as at the base");
+    }
+
+    #[test]
     fn what_was_changed_before_the_attempt_is_not_its_own() {
         let files = |files: &[&str]| Change { files: files.iter().map(|&f| f.to_owned()).collect(), ..no_change() };
         assert_eq!(nothing_changed(&files(&[])), "nothing was changed");

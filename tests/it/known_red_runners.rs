@@ -424,3 +424,48 @@ fn a_known_red_test_that_stops_earlier_than_it_did_is_a_new_failure() {
         ends("printf '# the larger one\\n' >> calc.py; sed -i 's/^class/# order\\nclass/' test_calc.py");
     assert_eq!(verdict, "confirmed", "{cause}");
 }
+
+/// A project with these tests red, and the prompts of all attempts of one agent, in one text.
+fn prompts(agent: &str, task: &Value, attempts: u32) -> (Project, String) {
+    let project = Project::new(&format!("cat \"$REFLEXION_PROMPT_FILE\" >> \"$OUT/prompts\"; {agent}"));
+    let (code, tests) = (CALC.1, CALC_TESTS.1);
+    project.write(CALC.0, code);
+    project.write(CALC_TESTS.0, tests);
+    project.config(|config| {
+        config["maxAttempts"] = json!(attempts);
+        config["checks"] = json!([{"name": "suite", "run": UNITTEST.all}]);
+    });
+    project.tasks(std::slice::from_ref(task));
+    project.run(&["run"]);
+    let prompts = project.told("prompts");
+    (project, prompts)
+}
+
+#[test]
+fn a_prompt_says_of_each_failure_whether_it_counts() {
+    if !is_there("python3") {
+        return;
+    }
+    let (_, own) = prompts("true", &task_with_check("a", UNITTEST.one), 1);
+    let known = own.split("They do not count").nth(1).unwrap_or_else(|| panic!("{own}"));
+    let known = known.split("## ").next().unwrap();
+    assert!(known.contains("test_two") && !known.contains("test_one"), "the task's own check asks for `one`: {own}");
+    let (_, any) = prompts("true", &json!({"id": "a", "title": "Mend one", "expects": "fix"}), 1);
+    assert!(any.contains("the task is done when what it is about passes that fails now"), "{any}");
+    assert!(any.contains("Those that your task is about must pass, at least one") && any.contains("test_two"), "{any}");
+}
+
+#[test]
+fn an_attempt_that_changes_nothing_keeps_the_reason_of_the_one_before() {
+    if !is_there("python3") {
+        return;
+    }
+    // Red by what it changed, then twice nothing.
+    let agent = "[ -e \"$OUT/once\" ] || { touch \"$OUT/once\"; sed -i 's/3$/4/' calc.py; }";
+    let (project, prompts) = prompts(agent, &task_with_check("a", UNITTEST.one), 3);
+    let last = prompts.rsplit("## Last failure").next().unwrap();
+    let words = "Attempt 1, the last that changed anything, failed so: check `suite` is red";
+    assert!(last.contains("Attempt 2 failed:") && last.contains(words), "{prompts}");
+    let report = project.run(&["report"]).stdout;
+    assert!(report.contains("attempt 1, the last that changed anything, failed so: "), "{report}");
+}

@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 use reflexion::domain::{JournalEntry, Life, LineProblem, MergeOutcome, RunId, RunLog, Timestamp};
 use reflexion::report::night as told;
 use reflexion::report::night::{NightState, Times};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -330,4 +330,17 @@ fn every_key_of_the_json_is_documented() {
     for key in serde_json::to_value(&night).unwrap().as_object().unwrap().keys() {
         assert!(document.contains(&format!("`{key}`")) || key == "v", "{key} is not in docs/report.md");
     }
+}
+
+#[test]
+fn work_done_without_a_change_is_neither_merged_nor_on_a_branch() {
+    let project = Project::new("true");
+    project.tasks(&[json!({"id": "a", "title": "Say what the answer is", "expects": "nothing", "checks": [{"name": "c", "run": "true"}]})]);
+    project.run(&["overnight"]).exits(0);
+    let night = project.run(&["report", "--json"]).json();
+    assert_eq!((&night["counts"]["unchanged"], &night["counts"]["merged"]), (&json!(1), &json!(0)), "{night:#}");
+    let report = project.run(&["report"]).stdout;
+    assert!(report.contains("1 of 1 task done without a change. Nothing needs you."), "{report}");
+    assert!(report.contains("$ reflexion transcript show a#1") && !report.contains("merged as"), "{report}");
+    assert!(!project.git(&["branch", "--all"]).contains("/a"), "no branch of the task");
 }

@@ -137,6 +137,14 @@ fn the_lesson_of_a_check_that_was_red_before_is_about_what_is_new() {
 }
 
 #[test]
+fn a_lesson_asks_for_nobody_elses_bugs() {
+    let known_failures = vec!["tests::other".to_owned()];
+    let said = text(&draft(&FailureContext { known_failures, ..fixture("libtest-assert", "cargo test", 101) }));
+    assert!(said.contains("nothing fails in it but what failed before (`tests::other`)"), "{said}");
+    assert!(!said.contains("see it pass"), "{said}");
+}
+
+#[test]
 fn every_kind_of_failure_has_its_own_lesson() {
     let check = |name: &str, run: &str, status: i32, (category, confidence): (Category, f64), words: &[&str]| {
         let draft = draft(&fixture(name, run, status));

@@ -125,6 +125,11 @@ fn javascript_tools() {
         "node-test-tap",
         r"node:test | AssertionError | adds prices, has a name | nt/cart.test.js:4 | Expected values to be strictly equal",
     );
+    // The error that was expected to be another one has a stack of its own.
+    check(
+        "node-throws-tap",
+        r"node:test | AssertionError | throws msg, throws re | price.test.js:3 | Expected values to be strictly deep-equal",
+    );
     check(
         "node-typeerror",
         r"node | TypeError |  | cart.js:5 in name | Cannot read properties of undefined (reading 'name')",

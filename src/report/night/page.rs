@@ -330,7 +330,7 @@ fn unchanged(night: &Night) -> Section {
 fn unchanged_item(night: &Night, task: &NightTask) -> Item {
     let mut lines: Vec<Line> = shown_by(night, task).into_iter().collect();
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
-    lines.push(text(format!("nothing was changed; {} of agents' work{spent}", duration(task.agent_ms))));
+    lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
     let look = super::needs::look(night, task).map(|look| Step { does: "read what the agent answered", ..look });
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
     Item { mark: Mark::Good, name, title, lines, commands: look.into_iter().collect() }
@@ -471,7 +471,7 @@ fn last_change(night: &Night, task: &NightTask) -> Option<Line> {
     judged.next().filter(|attempt| attempt.changed_nothing)?;
     let last = judged.find(|attempt| !attempt.changed_nothing)?;
     Some(ticked(&format!(
-        "attempt {}, which did change something, failed so: {}",
+        "attempt {}, the last that changed anything, failed so: {}",
         last.attempt,
         foreign(&last.because, CAUSE)
     )))

@@ -8,6 +8,7 @@ use crate::files::Look;
 use crate::services::{Page, PageMark};
 use memchr::memrchr;
 use std::fs::File;
+use std::panic::resume_unwind;
 use std::{io, thread};
 
 /// So much of the file is a page: enough that handing it out is no work, and little beside the 64 MiB that a reader may use.
@@ -58,7 +59,7 @@ pub(super) fn page(file: &File, end: PageEnd, wanted: &Wanted) -> io::Result<Pag
         let others = parts[1..].iter().map(|part| scope.spawn(|| Found::of(part, wanted))).collect::<Vec<_>>();
         found = Found::of(parts[0], wanted);
         for other in others {
-            found.add(other.join().expect("reading lines does not panic"));
+            found.add(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
     });
     let looked_at_all = wanted.task.is_none() && wanted.subtask.is_none() && wanted.id.is_none();

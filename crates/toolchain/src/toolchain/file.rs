@@ -119,7 +119,7 @@ pub(super) struct Programs {
     pub(super) by_target: Vec<String>,
     pub(super) by_target_or_build: Vec<String>,
     pub(super) scripts: Vec<String>,
-    pub(super) tells: Vec<String>,
+    pub(super) only_prints: Vec<String>,
     pub(super) interprets: Vec<String>,
 }
 

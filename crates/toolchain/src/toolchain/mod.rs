@@ -35,7 +35,7 @@ pub use mutant::{
     Mutant, effect, gives_up, imports_more, mutants, says_an_assertion_failed, says_it_was_denied, with_line,
 };
 pub use opens::{is_assertion, is_test_attribute, may_hold_tests, opens_test, tests_in};
-pub use programs::{Purpose, interprets, only_tells, package_runner, purpose, wrapper};
+pub use programs::{Purpose, interprets, only_prints, package_runner, purpose, wrapper};
 pub use projects::{manager_of, managers, projects};
 pub use remark::remarks;
 pub use summary::{TestSummary, failed_test, quoted_summaries, summaries, summary};

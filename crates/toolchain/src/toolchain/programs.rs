@@ -36,7 +36,7 @@ pub(super) struct Known {
     /// With whether the program builds where no target is named.
     by_target: BTreeMap<String, bool>,
     scripts: BTreeMap<String, Vec<Words>>,
-    tells: Vec<(Option<String>, String)>,
+    only_prints: Vec<(Option<String>, String)>,
     interprets: BTreeSet<String>,
 }
 
@@ -84,8 +84,8 @@ impl Known {
         self.by_target.extend(more.by_target.into_iter().map(|program| (program, false)));
         self.by_target.extend(more.by_target_or_build.into_iter().map(|program| (program, true)));
         self.interprets.extend(more.interprets);
-        let tells = more.tells.iter().flat_map(|entry| alternatives(entry));
-        self.tells.extend(tells.map(|entry| match entry.split_once(' ') {
+        let only_prints = more.only_prints.iter().flat_map(|entry| alternatives(entry));
+        self.only_prints.extend(only_prints.map(|entry| match entry.split_once(' ') {
             Some((program, option)) => (Some(program.to_owned()), option.to_owned()),
             None => (None, entry),
         }));
@@ -199,19 +199,19 @@ fn of_first_word(word: &str) -> Purpose<'static> {
 /// Whether a program with these arguments prints help, a version or a list, and runs nothing.
 ///
 /// ```
-/// # use reflexion_toolchain::toolchain::only_tells;
-/// assert!(only_tells("pytest", &["--collect-only"]) && only_tells("make", &["-n", "test"]));
-/// assert!(!only_tells("pytest", &["-n", "4"]));
+/// # use reflexion_toolchain::toolchain::only_prints;
+/// assert!(only_prints("pytest", &["--collect-only"]) && only_prints("make", &["-n", "test"]));
+/// assert!(!only_prints("pytest", &["-n", "4"]));
 /// ```
 #[must_use]
-pub fn only_tells(program: &str, args: &[&str]) -> bool {
+pub fn only_prints(program: &str, args: &[&str]) -> bool {
     let is_of = |of: &Option<String>| of.as_ref().is_none_or(|of| of == program);
     let own = args.iter().position(|arg| *arg == "--").map_or(args, |at| &args[..at]);
-    let is_told = |option: &str| match option.strip_prefix("-- ") {
+    let is_one = |option: &str| match option.strip_prefix("-- ") {
         Some(option) => args.contains(&option),
         None => own.iter().any(|arg| fits(option, arg)),
     };
-    table().programs.tells.iter().any(|(of, option)| is_of(of) && is_told(option))
+    table().programs.only_prints.iter().any(|(of, option)| is_of(of) && is_one(option))
 }
 
 /// Whether a program runs the file that is its first argument: `sh`, `node`.

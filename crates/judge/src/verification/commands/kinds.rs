@@ -5,7 +5,7 @@ use super::run::CommandKind;
 use super::scripts::{kind_of_file, kind_of_name};
 use super::wrappers::{base_name, options};
 use super::{Run, git, writes};
-use crate::toolchain::{Purpose, interprets, only_tells, package_runner, purpose};
+use crate::toolchain::{Purpose, interprets, only_prints, package_runner, purpose};
 use std::collections::HashMap;
 
 impl Run {
@@ -37,7 +37,7 @@ fn kind(words: &[String], vars: &HashMap<String, String>) -> CommandKind {
         _ => {}
     }
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    if only_tells(name, &args) {
+    if only_prints(name, &args) {
         return CommandKind::Other;
     }
     let known = of_builders(name, &args).or_else(|| of_package_managers(name, &args)).or_else(|| of_table(name, &args));

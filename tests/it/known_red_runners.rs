@@ -395,8 +395,10 @@ fn a_known_red_test_that_stops_earlier_than_it_did_is_a_new_failure() {
     if !is_there("python3") {
         return;
     }
-    let tests = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_order(self):\n    \
-                 self.assertEqual(calc.order(1, 2), 'b')\n    self.assertEqual(calc.order(0.1, 0.2), 'b')\n";
+    // The same words in both lines.
+    // The same words in both lines.
+    let tests = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_order(self):\n    p = (1, 2)\n    \
+                 self.assertEqual(calc.order(*p), 'b')\n    p = (0.1, 0.2)\n    self.assertEqual(calc.order(*p), 'b')\n";
     let base = "def order(a, b): return 'b' if int(b) > int(a) else 'a'\n";
     let ends = |agent: &str| {
         let project = Project::new(agent);
@@ -410,13 +412,16 @@ fn a_known_red_test_that_stops_earlier_than_it_did_is_a_new_failure() {
         let task = project.run(&["run", "--json"]).task("a");
         (task["verdict"].as_str().unwrap_or_default().to_owned(), task["cause"].to_string())
     };
-    // The same words, `'a' != 'b'`, of a line that passed at the base.
-    let (verdict, cause) = ends("printf \"def order(a, b): return 'a'\\n\" > calc.py");
-    assert_eq!(verdict, "false_done", "{cause}");
-    assert!(
-        cause.contains("`test_calc.T.test_order` fails at an earlier line of its test than at the base"),
-        "{cause}"
-    );
+    // `'a' != 'b'` of a line that passed at the base; also where the test's file has new lines above and below.
+    let breaks = "printf \"def order(a, b): return 'a'\\n\" > calc.py";
+    let moves = "sed -i '1s/.*/import unittest, calc, sys/; s/^class/# order\\nclass/' test_calc.py; \
+                 printf '  def test_new(self): pass\\n' >> test_calc.py";
+    for agent in [breaks.to_owned(), format!("{breaks}; {moves}")] {
+        let (verdict, cause) = ends(&agent);
+        assert_eq!(verdict, "false_done", "{cause}");
+        let words = "`test_calc.T.test_order` fails at an earlier line of its test than at the base";
+        assert!(cause.contains(words), "{cause}");
+    }
     let (verdict, cause) = ends("printf '# the larger one\\n' >> calc.py");
     assert_eq!(verdict, "confirmed", "{cause}");
     // A test above it moves it.

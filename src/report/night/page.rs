@@ -197,11 +197,18 @@ fn need_item(night: &Night, need: &Need) -> Item {
     if matches!(need.kind, NeedKind::Login | NeedKind::Environment) && !ids.is_empty() {
         lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
     }
-    if let ([task], true) = (tasks.as_slice(), need.kind != NeedKind::Review) {
+    if let ([task], true) = (tasks.as_slice(), need.kind != NeedKind::Review && !is_confirmed_last(night, need)) {
         lines.extend(kept(task));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
     Item { mark, name, title, lines, commands: need.commands.clone() }
+}
+
+/// Whether the last attempt of a task that could not be merged was confirmed: what is kept is on its branch then.
+fn is_confirmed_last(night: &Night, need: &Need) -> bool {
+    let task = need.tasks.first().and_then(|place| night.tasks.get(*place));
+    let last = task.and_then(|task| Some((task.merges.last()?, night.attempts.get(*task.attempts.last()?)?)));
+    need.kind == NeedKind::Unmerged && last.is_some_and(|(merge, attempt)| merge.attempt == attempt.attempt)
 }
 
 /// What a report says of the task at this place.

@@ -2,6 +2,7 @@
 
 use super::{CheckCommand, Ending, Flaky, Output, Reflection, SessionId, SubtaskId, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
+use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -269,26 +270,29 @@ pub struct TestSource {
 }
 
 impl TestSource {
-    fn lines(&self) -> impl Iterator<Item = &str> {
-        self.text.lines().map(str::trim)
-    }
-
-    /// Whether the test stops here at a line that it got past at `base`: what stands here stands above the failing line there, and the failing
-    /// line of there still stands below.
+    /// Whether the test stops here at a line that it got past at `base`: both lines stand in both files, this one above the other. A
+    /// [line diff](https://docs.rs/similar) says which lines of two files are the same.
     ///
     /// ```
     /// # use reflexion_core::domain::TestSource;
-    /// let at = |line| TestSource { text: "assert pop() == 'a'\nassert pop() == 'b'".into(), line };
+    /// let at = |line| TestSource { text: "assert pop() == 'a'\nassert pop() == 'a'".into(), line };
     /// assert!(at(1).is_earlier_than(&at(2)));
     /// assert!(!at(2).is_earlier_than(&at(1)) && !at(1).is_earlier_than(&at(1)));
     /// ```
     #[must_use]
     pub fn is_earlier_than(&self, base: &Self) -> bool {
-        let at = |source: &'_ Self| source.lines().nth(source.line.checked_sub(1)?).map(str::to_owned);
-        let (Some(here), Some(there)) = (at(self), at(base)) else { return false };
-        here != there
-            && base.lines().take(base.line - 1).any(|line| line == here)
-            && self.lines().skip(self.line).any(|line| line == there)
+        let (old, new): (Vec<&str>, Vec<&str>) = (base.text.lines().collect(), self.text.lines().collect());
+        let same: Vec<(usize, usize)> = capture_diff_slices(Algorithm::Myers, &old, &new)
+            .into_iter()
+            .filter_map(|op| match op {
+                DiffOp::Equal { old_index, new_index, len } => Some((old_index..old_index + len).zip(new_index..)),
+                _ => None,
+            })
+            .flatten()
+            .collect();
+        let there = same.iter().find(|(old, _)| old + 1 == base.line).map(|(_, new)| new + 1);
+        let was_there = same.iter().any(|(_, new)| new + 1 == self.line);
+        was_there && there.is_some_and(|there| self.line < there)
     }
 }
 

@@ -72,7 +72,8 @@ pub use completion::{
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use event::{About, Event, EventKind};
 pub use failure::{
-    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, Signature, TestSource, TestsBeside,
+    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, PrintedLine, Signature, TestSource,
+    TestsBeside,
 };
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};

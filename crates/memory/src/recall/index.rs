@@ -2,8 +2,9 @@
 
 use super::key::{CommonTests, FailureKey, Kind};
 use super::lesson::Lesson;
-use super::terms::{ByHash, hash, terms};
-use super::texts::{Chains, Texts};
+use super::terms::{ByHash, hash, terms, terms_of, words};
+use super::texts::{Chains, Lines, Texts};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How fast another occurrence of a word counts less, and how far long texts are held back: the values of Robertson and Zaragoza, *The
@@ -17,8 +18,10 @@ const FRAME: u16 = 2;
 const LINE: u16 = 1;
 /// Of a failure's words so many of the rarest are looked for.
 const QUERY_TERMS: usize = 64;
-/// So many entries of posting lists are read to find candidates, rarest word first; about a millisecond.
-const POSTINGS: usize = 150_000;
+/// A word of more lessons finds none: it counts when candidates are compared, and has no posting list.
+const LONGEST_LIST: usize = 4_096;
+/// So many entries of posting lists are read to find candidates, rarest word first; about a third of a millisecond.
+const POSTINGS: usize = 40_000;
 /// So many candidates of each kind are compared exactly.
 const CANDIDATES: usize = 64;
 
@@ -40,11 +43,13 @@ pub struct Index<'a> {
     entries: Vec<(u32, u16)>,
     /// Where the entries of each lesson end, and how many words they weigh.
     docs: Vec<Doc>,
+    /// Which lessons hold a word, and how often; empty where these are too many.
     postings: Vec<Vec<(u32, u16)>>,
+    /// How many lessons hold a word.
+    counts: Vec<u32>,
     mean_length: f64,
-    /// Entries that are lines, by the number of their text; others have no key.
-    lines: Chains,
-    line_counts: Vec<u32>,
+    /// Entries that are lines, by the number of their text.
+    lines: Lines,
     structures: Chains,
     whole: Chains,
     tasks: Chains,
@@ -94,38 +99,58 @@ impl Match {
     }
 }
 
-/// A word of the failure that is looked for.
+/// A term of the failure that is looked for.
 struct Wanted<'q> {
-    word: &'q str,
-    /// In the index, if it is there.
-    number: Option<u32>,
+    term: &'q str,
     often: u16,
     rarity: f64,
 }
 
+/// The terms of a failure, the rarest first.
+struct WantedTerms<'q> {
+    terms: Vec<Wanted<'q>>,
+    /// The places of the terms that each word of the index is or has, one word behind the other,
+    places: Vec<u8>,
+    /// and where those of each word stand; most have none.
+    of_word: Vec<(u16, u8)>,
+    /// How many words the failure has, by their weights.
+    length: u32,
+}
+
+impl WantedTerms<'_> {
+    /// The places of the terms that a word is or has.
+    fn of(&self, word: u32) -> &[u8] {
+        let (start, count) = self.of_word[word as usize];
+        &self.places[usize::from(start)..usize::from(start) + usize::from(count)]
+    }
+}
+
 impl<'a> Index<'a> {
-    /// Reads the lessons, about 2 µs for each.
+    /// Reads the lessons, about 3 µs for each.
     #[must_use]
     pub fn of(lessons: &'a [Lesson]) -> Self {
+        let hashes: Vec<u64> =
+            lessons.iter().flat_map(|lesson| texts_of(&lesson.failure)).map(|(text, _)| hash(text)).collect();
+        let (texts, numbers) = Texts::of(&hashes);
         let failed = lessons.iter().map(|lesson| (lesson.reflection.task_id.as_str(), lesson.failure.tests.as_slice()));
         let mut index = Self {
             lessons,
             common: CommonTests::of(failed),
-            texts: Texts::default(),
-            entries: Vec::with_capacity(lessons.len() * 8),
+            entries: Vec::with_capacity(hashes.len()),
             docs: Vec::with_capacity(lessons.len()),
             postings: Vec::new(),
+            counts: Vec::new(),
             mean_length: 1.0,
-            lines: Chains::default(),
-            line_counts: Vec::new(),
-            structures: Chains::default(),
-            whole: Chains::default(),
-            tasks: Chains::default(),
+            lines: Lines::of(texts.count()),
+            structures: Chains::of(lessons.len()),
+            whole: Chains::of(lessons.len()),
+            tasks: Chains::of(lessons.len()),
+            texts,
         };
-        // How often each term occurs in the lesson that is being read.
-        let mut often: Vec<u16> = Vec::new();
+        let mut counted = Counted::default();
+        let mut known = hashes.into_iter().zip(numbers);
         for lesson in lessons {
-            index.push(lesson, &mut often);
+            index.push(lesson, &mut known, &mut counted);
         }
         let words: u64 = index.docs.iter().map(|doc| u64::from(doc.length)).sum();
         index.mean_length = (words as f64 / lessons.len().max(1) as f64).max(1.0);
@@ -138,44 +163,61 @@ impl<'a> Index<'a> {
         &self.common
     }
 
-    fn push(&mut self, lesson: &Lesson, often: &mut Vec<u16>) {
+    /// Takes in a lesson; `known` has the hash and the number of each of its texts.
+    fn push(&mut self, lesson: &Lesson, known: &mut impl Iterator<Item = (u64, u32)>, counted: &mut Counted) {
         let failure = &lesson.failure;
         let start = self.entries.len();
-        if failure.kind != Kind::Machine {
-            for (text, weight) in weighted(failure) {
-                let number = self.texts.number(text);
-                let is_line = weight == LINE;
-                self.entries.push((number, weight));
-                self.lines.push(is_line.then_some(u64::from(number)));
-                self.line_counts.resize(self.texts.count(), 0);
-                self.line_counts[number as usize] += u32::from(is_line);
+        let (mut tests, mut lines, mut tell) = (0u64, 0u64, false);
+        for ((text, weight), (hash, number)) in texts_of(failure).zip(known) {
+            self.texts.read(number, text);
+            self.entries.push((number, weight));
+            self.lines.push(number, weight == LINE);
+            if weight == LINE {
+                lines = lines.wrapping_add(joined(2, hash));
+            } else if self.entries.len() - start <= failure.tests.len() && !self.common.holds(text) {
+                tests = tests.wrapping_add(joined(1, hash));
+                tell = true;
             }
         }
-        self.structures.push(failure.structure(&self.common).map(|parts| of_all(&parts)));
-        self.whole.push(failure.sorted_lines().map(|lines| of_all(&lines)));
+        let structure = failure.head(tell).map(|head| of_structure(head, tests));
+        self.structures.push(structure);
+        self.whole.push(Some(lines).filter(|_| self.entries.len() > start && !failure.lines.is_empty()));
         self.tasks.push(Some(hash(&lesson.reflection.task_id)));
 
-        often.resize(self.texts.count_of_terms(), 0);
-        self.postings.resize(self.texts.count_of_terms(), Vec::new());
+        let words = self.texts.count_of_words();
+        counted.often.resize(words, 0);
+        self.counts.resize(words, 0);
+        self.postings.resize(words, Vec::new());
+        for (text, weight) in &self.entries[start..] {
+            counted.add(self.texts.words_of(*text), *weight);
+        }
         let doc = self.docs.len() as u32;
         let mut length = 0;
-        // Twice over the texts: the first counts, the second takes what was counted away.
-        for (text, weight) in &self.entries[start..] {
-            for term in self.texts.terms_of(*text) {
-                let count = &mut often[*term as usize];
-                *count = count.saturating_add(*weight);
-            }
-        }
-        for (text, _) in &self.entries[start..] {
-            for term in self.texts.terms_of(*text) {
-                let count = std::mem::take(&mut often[*term as usize]);
-                if count > 0 {
-                    length += u32::from(count);
-                    self.postings[*term as usize].push((doc, count));
-                }
+        for word in counted.touched.drain(..) {
+            let often = std::mem::take(&mut counted.often[word as usize]);
+            length += u32::from(often);
+            let count = &mut self.counts[word as usize];
+            *count += 1;
+            match (*count as usize).cmp(&(LONGEST_LIST + 1)) {
+                Ordering::Less => self.postings[word as usize].push((doc, often)),
+                Ordering::Equal => self.postings[word as usize] = Vec::new(),
+                Ordering::Greater => {}
             }
         }
         self.docs.push(Doc { end: self.entries.len() as u32, length });
+    }
+
+    /// The hash of what F1 is made of, whatever the order of the tests.
+    fn structure_of(&self, failure: &FailureKey) -> Option<u64> {
+        let tests: Vec<u64> = failure.telling_tests(&self.common).map(hash).collect();
+        let all = tests.iter().fold(0u64, |all, test| all.wrapping_add(joined(1, *test)));
+        failure.head(!tests.is_empty()).map(|head| of_structure(head, all))
+    }
+
+    /// The hash of what F0 is made of, whatever the order of the lines.
+    fn lines_of(failure: &FailureKey) -> Option<u64> {
+        let lines = failure.lines.iter().fold(0u64, |all, line| all.wrapping_add(joined(2, hash(line))));
+        (!failure.lines.is_empty() && failure.kind != Kind::Machine).then_some(lines)
     }
 
     /// Lessons of a task, newest first.
@@ -215,20 +257,30 @@ impl<'a> Index<'a> {
     pub(super) fn named_in(&self, text: &str, may: impl Fn(usize) -> bool) -> Vec<(usize, f64, Vec<String>)> {
         let query = FailureKey { lines: vec![text.to_owned()], ..FailureKey::default() };
         let wanted = self.wanted(&query);
-        let words: ByHash<&str> =
-            wanted.iter().filter_map(|wanted| Some((u64::from(wanted.number?), wanted.word))).collect();
+        let mut said = BTreeSet::new();
+        terms(text, |term| {
+            said.insert(hash(term));
+        });
         let share = |doc: u32| {
-            let names: BTreeSet<u32> = self
-                .entries_of(doc)
-                .iter()
-                .filter(|(_, weight)| *weight > LINE)
-                .flat_map(|(text, _)| self.texts.terms_of(*text))
-                .copied()
-                .collect();
-            let all: f64 = names.iter().map(|term| self.rarity(*term)).sum();
-            let common: Vec<u32> = names.into_iter().filter(|term| words.contains_key(&u64::from(*term))).collect();
-            let share = common.iter().map(|term| self.rarity(*term)).sum::<f64>() / all.max(f64::MIN_POSITIVE);
-            (doc as usize, share, common.iter().map(|term| words[&u64::from(*term)].to_owned()).collect())
+            let failure = &self.lessons[doc as usize].failure;
+            let (mut all, mut common) = (0.0, 0.0);
+            let mut names: Vec<&str> = Vec::new();
+            let mut seen = BTreeSet::new();
+            for (name, _) in weighted(failure).filter(|(_, weight)| *weight > LINE) {
+                terms(name, |term| {
+                    if !seen.insert(hash(term)) {
+                        return;
+                    }
+                    let rarity = self.rarity(term);
+                    all += rarity;
+                    if said.contains(&hash(term)) {
+                        common += rarity;
+                        names.push(term);
+                    }
+                });
+            }
+            let share = if all > 0.0 { common / all } else { 0.0 };
+            (doc as usize, share, names.into_iter().map(str::to_owned).collect())
         };
         self.by_words(&wanted, &may).into_iter().map(share).collect()
     }
@@ -239,29 +291,44 @@ impl<'a> Index<'a> {
         &self.entries[start..self.docs[doc].end as usize]
     }
 
-    /// The words of a failure, the rarest first, and in the order of the text where they are as rare.
-    fn wanted<'q>(&self, failure: &'q FailureKey) -> Vec<Wanted<'q>> {
+    /// The terms of a failure, the rarest first, and in the order of the text where they are as rare.
+    fn wanted<'q>(&self, failure: &'q FailureKey) -> WantedTerms<'q> {
         let mut wanted: Vec<Wanted<'q>> = Vec::new();
         let mut places: ByHash<usize> = ByHash::default();
+        let mut length = 0;
         for (text, weight) in weighted(failure) {
-            terms(text, |word| {
-                let place = *places.entry(hash(word)).or_insert(wanted.len());
-                if let Some(known) = wanted.get_mut(place) {
-                    known.often = known.often.saturating_add(weight);
-                } else {
-                    let number = self.texts.term(word);
-                    let rarity = number.map_or_else(|| self.rarity_of(0), |number| self.rarity(number));
-                    wanted.push(Wanted { word, number, often: weight, rarity });
-                }
+            words(text, |word| {
+                length += u32::from(weight);
+                terms_of(word, |term| {
+                    let place = *places.entry(hash(term)).or_insert(wanted.len());
+                    if let Some(known) = wanted.get_mut(place) {
+                        known.often = known.often.saturating_add(weight);
+                    } else {
+                        wanted.push(Wanted { term, often: weight, rarity: self.rarity(term) });
+                    }
+                });
             });
         }
         wanted.sort_by(|a, b| b.rarity.total_cmp(&a.rarity));
         wanted.truncate(QUERY_TERMS);
-        wanted
+        let of_term = |(place, wanted): (u8, &Wanted<'q>)| {
+            self.texts.with_term(wanted.term).iter().map(move |word| (*word, place)).collect::<Vec<_>>()
+        };
+        let mut pairs: Vec<(u32, u8)> = (0u8..).zip(&wanted).flat_map(of_term).take(usize::from(u16::MAX)).collect();
+        pairs.sort_unstable();
+        let mut of_word = vec![(0u16, 0u8); self.texts.count_of_words()];
+        for (at, (word, _)) in (0u16..).zip(&pairs) {
+            let (start, count) = &mut of_word[*word as usize];
+            *start = if *count == 0 { at } else { *start };
+            *count += 1;
+        }
+        WantedTerms { terms: wanted, places: pairs.into_iter().map(|(_, place)| place).collect(), of_word, length }
     }
 
-    fn rarity(&self, term: u32) -> f64 {
-        self.rarity_of(self.postings[term as usize].len())
+    /// How rare a term is: by the lessons of all words that have it, so that one with two such words is counted twice.
+    fn rarity(&self, term: &str) -> f64 {
+        let docs: usize = self.texts.with_term(term).iter().map(|word| self.counts[*word as usize] as usize).sum();
+        self.rarity_of(docs.min(self.docs.len()))
     }
 
     /// The inverse document frequency of BM25, with the one in it that keeps it positive.
@@ -276,15 +343,15 @@ impl<'a> Index<'a> {
         often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * f64::from(length) / self.mean_length))
     }
 
-    /// Lessons that share the rarest words, as far as the posting lists are read.
-    fn by_words(&self, wanted: &[Wanted<'_>], may: &impl Fn(usize) -> bool) -> Vec<u32> {
+    /// Lessons that share the rarest terms, as far as the posting lists are read.
+    fn by_words(&self, wanted: &WantedTerms<'_>, may: &impl Fn(usize) -> bool) -> Vec<u32> {
         let mut scores = vec![0f32; self.docs.len()];
         let mut touched = Vec::new();
         let mut left = POSTINGS;
-        for term in wanted {
-            let Some(number) = term.number else { continue };
-            let list = &self.postings[number as usize];
-            // The newest of a list that is too long for what is left.
+        let words = |term: &Wanted<'_>| self.texts.with_term(term.term).to_vec();
+        for (term, word) in wanted.terms.iter().flat_map(|term| words(term).into_iter().map(move |word| (term, word))) {
+            let list = &self.postings[word as usize];
+            // Of a list that is too long for what is left, the newest.
             let list = &list[list.len().saturating_sub(left)..];
             left -= list.len();
             for (doc, often) in list {
@@ -307,8 +374,8 @@ impl<'a> Index<'a> {
     /// Lessons that share the rarest lines, newest first.
     fn by_lines(&self, failure: &FailureKey, may: &impl Fn(usize) -> bool) -> Vec<u32> {
         let mut known: Vec<u32> = failure.lines.iter().filter_map(|line| self.texts.known(line)).collect();
-        known.sort_by_key(|text| self.line_counts[*text as usize]);
-        let entries = known.into_iter().flat_map(|text| self.lines.with(u64::from(text)).take(CANDIDATES));
+        known.sort_by_key(|text| self.lines.count(*text));
+        let entries = known.into_iter().flat_map(|text| self.lines.with(text).take(CANDIDATES));
         let docs = entries.map(|entry| self.docs.partition_point(|doc| doc.end <= entry) as u32);
         docs.filter(|doc| may(*doc as usize)).take(CANDIDATES).collect()
     }
@@ -317,38 +384,38 @@ impl<'a> Index<'a> {
     fn the_same(&self, failure: &FailureKey, may: &impl Fn(usize) -> bool) -> BTreeMap<u32, Same> {
         let mut found = BTreeMap::new();
         let may = |doc: &u32| may(*doc as usize);
-        if let Some(lines) = failure.sorted_lines() {
+        if let (Some(lines), Some(key)) = (failure.sorted_lines(), Self::lines_of(failure)) {
             let equal = |doc: &u32| self.lessons[*doc as usize].failure.sorted_lines().as_ref() == Some(&lines);
-            let docs = self.whole.with(of_all(&lines)).filter(may).filter(equal).take(CANDIDATES);
+            let docs = self.whole.with(key).filter(may).filter(equal).take(CANDIDATES);
             found.extend(docs.map(|doc| (doc, Same::Lines)));
         }
-        if let Some(parts) = failure.structure(&self.common) {
+        if let (Some(parts), Some(key)) = (failure.structure(&self.common), self.structure_of(failure)) {
             let equal =
                 |doc: &u32| self.lessons[*doc as usize].failure.structure(&self.common).as_ref() == Some(&parts);
-            let docs = self.structures.with(of_all(&parts)).filter(may).filter(equal).take(CANDIDATES);
+            let docs = self.structures.with(key).filter(may).filter(equal).take(CANDIDATES);
             found.extend(docs.map(|doc| (doc, Same::Structure)));
         }
         found
     }
 
     /// A candidate beside the failure, exactly.
-    fn compared(&self, doc: u32, same: Option<Same>, failure: &FailureKey, wanted: &[Wanted<'_>]) -> Match {
-        let mut often: BTreeMap<u32, u16> = BTreeMap::new();
+    fn compared(&self, doc: u32, same: Option<Same>, failure: &FailureKey, wanted: &WantedTerms<'_>) -> Match {
+        let mut often = [0u16; QUERY_TERMS];
         for (text, weight) in self.entries_of(doc) {
-            for term in self.texts.terms_of(*text) {
-                let count = often.entry(*term).or_default();
-                *count = count.saturating_add(*weight);
+            for place in self.texts.words_of(*text).iter().flat_map(|word| wanted.of(*word)) {
+                let often = &mut often[usize::from(*place)];
+                *often = often.saturating_add(*weight);
             }
         }
-        let (length, own_length) = (self.docs[doc as usize].length, wanted.iter().map(|w| u32::from(w.often)).sum());
+        let length = self.docs[doc as usize].length;
         let (mut score, mut best) = (0.0, 0.0);
         let mut shared: Vec<(f64, &str)> = Vec::new();
-        for term in wanted {
-            best += term.rarity * self.weight(term.often, own_length);
-            if let Some(often) = term.number.and_then(|number| often.get(&number)) {
-                let adds = term.rarity * self.weight(*often, length);
+        for (term, often) in wanted.terms.iter().zip(often) {
+            best += term.rarity * self.weight(term.often, wanted.length);
+            if often > 0 {
+                let adds = term.rarity * self.weight(often, length);
                 score += adds;
-                shared.push((adds, term.word));
+                shared.push((adds, term.term));
             }
         }
         shared.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -365,7 +432,7 @@ impl<'a> Index<'a> {
     fn common_lines(&self, doc: u32, failure: &FailureKey) -> f64 {
         let theirs: BTreeSet<u32> =
             self.entries_of(doc).iter().filter(|(_, weight)| *weight == LINE).map(|(text, _)| *text).collect();
-        let rarity = |text: u32| self.rarity_of(self.line_counts[text as usize] as usize);
+        let rarity = |text: u32| self.rarity_of(self.lines.count(text));
         let (mut both, mut either) = (0.0, theirs.iter().map(|text| rarity(*text)).sum::<f64>());
         for line in &failure.lines {
             match self.texts.known(line) {
@@ -389,9 +456,35 @@ fn weighted(failure: &FailureKey) -> impl Iterator<Item = (&str, u16)> {
         .chain(with(&failure.lines, LINE))
 }
 
-/// The hash of a list of texts.
-fn of_all(texts: &[&str]) -> u64 {
-    texts
-        .iter()
-        .fold(texts.len() as u64, |all, text| (all.rotate_left(23) ^ hash(text)).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+/// What is found by, of a failure that is matched at all.
+fn texts_of(failure: &FailureKey) -> impl Iterator<Item = (&str, u16)> {
+    weighted(failure).take(if failure.kind == Kind::Machine { 0 } else { usize::MAX })
+}
+
+fn of_structure(head: [&str; 4], tests: u64) -> u64 {
+    head.iter().fold(0, |all: u64, part| joined(all, hash(part))).wrapping_add(tests)
+}
+
+/// A hash that depends on where another one stands.
+fn joined(all: u64, hash: u64) -> u64 {
+    (all.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// How often each word occurs in the lesson that is being read, and which do.
+#[derive(Debug, Default)]
+struct Counted {
+    often: Vec<u16>,
+    touched: Vec<u32>,
+}
+
+impl Counted {
+    fn add(&mut self, words: &[u32], weight: u16) {
+        for word in words {
+            let often = &mut self.often[*word as usize];
+            if *often == 0 {
+                self.touched.push(*word);
+            }
+            *often = often.saturating_add(weight);
+        }
+    }
 }

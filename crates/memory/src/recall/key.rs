@@ -2,10 +2,11 @@
 
 use super::mask::mask;
 use super::output::error_lines;
+use super::terms::{ByHash, hash};
 use crate::domain::Signature;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// Names the rules by which a fingerprint is made; whoever changes what goes into one raises it.
@@ -13,9 +14,6 @@ const VERSION: &str = "v2";
 
 /// So many bytes of each hash are kept: among a million failures two different ones meet with odds of 1 to 30 million.
 const BYTES: usize = 8;
-
-/// A test that fails in so many tasks tells none of them from the others.
-const TASKS_OF_A_COMMON_TEST: usize = 3;
 
 /// A program has few kinds of exceptions in one failure.
 const EXCEPTIONS: usize = 8;
@@ -117,21 +115,28 @@ impl FailureKey {
         Fingerprints { f1: digest("f1", self.structure(common)), f0: digest("f0", self.sorted_lines()) }
     }
 
-    /// What F1 is made of: tool, kind, code, the tests that are not common, the innermost frame. None where no test and no frame is left, as
+    /// What F1 is made of: tool, kind, code, the innermost frame, the tests that are not common. None where no test and no frame is left, as
     /// a code alone is shared by unlike failures, and where the machine failed.
     pub(super) fn structure(&self, common: &CommonTests) -> Option<Vec<&str>> {
-        let mut tests: Vec<&str> = self.tests.iter().map(String::as_str).filter(|test| !common.holds(test)).collect();
+        let mut tests: Vec<&str> = self.telling_tests(common).collect();
+        let mut parts = self.head(!tests.is_empty())?.to_vec();
         tests.sort_unstable();
-        let frame = self.frames.first().map(String::as_str);
-        let nothing_left = tests.is_empty() && (frame.is_none() || !self.tests.is_empty() || self.code.is_none());
-        if nothing_left || self.kind == Kind::Machine {
-            return None;
-        }
-        let kind = if self.kind == Kind::Tests { "tests" } else { "errors" };
-        let mut parts =
-            vec![self.tool.as_str(), kind, self.code.as_deref().unwrap_or_default(), frame.unwrap_or_default()];
         parts.append(&mut tests);
         Some(parts)
+    }
+
+    /// The tests that are not common.
+    pub(super) fn telling_tests(&self, common: &CommonTests) -> impl Iterator<Item = &str> {
+        self.tests.iter().map(String::as_str).filter(|test| !common.holds(test))
+    }
+
+    /// What F1 is made of beside tests, if it is enough: with a test that tells, or without any where a frame and a code do.
+    pub(super) fn head(&self, tests_tell: bool) -> Option<[&str; 4]> {
+        let frame = self.frames.first().map(String::as_str);
+        let enough = tests_tell || (self.tests.is_empty() && frame.is_some() && self.code.is_some());
+        let kind = if self.kind == Kind::Tests { "tests" } else { "errors" };
+        let head = [self.tool.as_str(), kind, self.code.as_deref().unwrap_or_default(), frame.unwrap_or_default()];
+        (enough && self.kind != Kind::Machine).then_some(head)
     }
 
     /// What F0 is made of: the error lines, sorted. None where there are none, and where the machine failed.
@@ -168,14 +173,22 @@ impl CommonTests {
     /// ```
     #[must_use]
     pub fn of<'a>(failures: impl IntoIterator<Item = (&'a str, &'a [String])>) -> Self {
-        let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        // By hashes, as there may be a hundred thousand: of each test the first two tasks.
+        let mut tasks: ByHash<(u64, Option<u64>)> = ByHash::default();
+        let mut common = BTreeSet::new();
         for (task, tests) in failures {
+            let task = hash(task);
             for test in tests {
-                tasks.entry(test).or_default().insert(task);
+                let (first, second) = tasks.entry(hash(test)).or_insert((task, None));
+                if *first == task || *second == Some(task) {
+                    continue;
+                }
+                if second.replace(task).is_some() && !common.contains(test) {
+                    common.insert(test.clone());
+                }
             }
         }
-        let common = tasks.into_iter().filter(|(_, tasks)| tasks.len() >= TASKS_OF_A_COMMON_TEST);
-        Self(common.map(|(test, _)| test.to_owned()).collect())
+        Self(common)
     }
 
     /// Whether a test is one of them.

@@ -42,11 +42,14 @@ impl std::hash::Hasher for Hashed {
 /// A map from hashes, in no order.
 pub(super) type ByHash<T> = std::collections::HashMap<u64, T, std::hash::BuildHasherDefault<Hashed>>;
 
-/// Every term of a text: its words of two characters and more that are no numbers, and the parts of those that are put together
-/// (`parse_date`, `parseDate`, `HTTPServer`). Masks (`<path>`) are none.
-///
-/// Slices of the text; whoever compares them does it by [`hash`], without case.
+/// Every term of a text: its words ([`words`]) and their parts ([`terms_of`]). Slices of the text; whoever compares them does it by [`hash`],
+/// without case.
 pub(super) fn terms<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
+    words(text, |word| terms_of(word, &mut each));
+}
+
+/// The words of a text that have two characters and more and are no numbers and no masks (`<path>`).
+pub(super) fn words<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -63,9 +66,14 @@ pub(super) fn terms<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
         let word = &text[start..at];
         if counts(word) && !(masked && MASKS.contains(&word)) {
             each(word);
-            parts(word, &mut each);
         }
     }
+}
+
+/// A word and, of a name that is put together (`parse_date`, `parseDate`, `HTTPServer`), its parts.
+pub(super) fn terms_of<'t>(word: &'t str, mut each: impl FnMut(&'t str)) {
+    each(word);
+    parts(word, &mut each);
 }
 
 const MASKS: [&str; 6] = ["n", "path", "tmp", "addr", "hex", "id"];

@@ -1,6 +1,6 @@
 //! What recall costs: `cargo bench -p reflexion-memory --bench recall`, `RECALL_BENCH_LESSONS` for another number than 100,000.
 //!
-//! Writes a file of so many lessons into a temporary directory and prints, in one run: how long `grep -c` takes for that file, how long a process
+//! Writes a file of so many lessons into a temporary directory and prints, in one run and as CPU time: how long `grep -c` takes for that file, how long a process
 //! takes to read it, how long the index takes to be built, the first answer and the later ones. The failures are made by a seeded generator: half of them
 //! are one of 2,000 that come again, in other words; the others share words, files and kinds of errors, but no line.
 
@@ -9,7 +9,9 @@ use reflexion_memory::curation::State;
 use reflexion_memory::recall::{FailureKey, Index, Kind, Lesson, Limits, Project, Query};
 use std::fs;
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 const LESSONS: &str = "RECALL_BENCH_LESSONS";
@@ -105,10 +107,42 @@ fn lessons(count: usize) -> Vec<Lesson> {
         .collect()
 }
 
+/// CPU time, because the machine may have other work.
 fn timed<T>(of: impl FnOnce() -> T) -> (T, Duration) {
-    let start = Instant::now();
+    let start = cpu();
     let value = of();
-    (value, start.elapsed())
+    (value, cpu() - start)
+}
+
+/// CPU time of this thread, or what the clock says where the system does not tell it.
+fn cpu() -> Duration {
+    let told = fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let spent = told.and_then(|told| told.split(' ').next()?.parse().ok());
+    spent.map_or_else(|| START.elapsed(), Duration::from_nanos)
+}
+
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// CPU time of a `grep`, the mean of ten, as the system tells it in steps of 10 ms.
+fn grep_cpu(path: &Path) -> Duration {
+    let spent = || -> f64 {
+        let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        // `cutime` and `cstime`, fields 16 and 17 of proc(5).
+        stat.rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .split(' ')
+            .skip(14)
+            .take(2)
+            .filter_map(|f| f.parse::<f64>().ok())
+            .sum()
+    };
+    let before = spent();
+    for _ in 0..10 {
+        // Into a pipe: `grep` stops at the first hit when its output goes nowhere.
+        Command::new("grep").args(["-c", "ref-none"]).arg(path).env("LC_ALL", "C").output().expect("grep");
+    }
+    Duration::from_secs_f64((spent() - before) / 1000.0)
 }
 
 fn ms(duration: Duration) -> f64 {
@@ -125,21 +159,16 @@ fn main() {
         file.write_all(b"\n").expect("write");
     }
     file.flush().expect("write");
-    let grep = || Command::new("grep").args(["-c", "ref-none"]).arg(&path).env("LC_ALL", "C").output().expect("grep");
-    grep();
-    let fastest = |of: &dyn Fn()| (0..5).map(|_| timed(of).1).min().unwrap_or_default();
-    let grepped = fastest(&|| drop(grep()));
-
+    let grepped = grep_cpu(&path);
     let (text, read) = timed(|| fs::read_to_string(&path).expect("the file"));
     let (lessons, parsed) = timed(|| text.lines().map(lesson_of).collect::<Vec<_>>());
     let (index, first) = timed(|| Index::of(&lessons));
-    let built = fastest(&|| drop(Index::of(&lessons)));
-    println!("{count} lessons, {} MB; grep -c {:.0} ms", text.len() / 1_000_000, ms(grepped));
+    let built = (0..5).map(|_| timed(|| drop(Index::of(&lessons))).1).min().unwrap_or_default();
+    println!("{count} lessons, {} MB; in ms CPU: grep -c {:.0}", text.len() / 1_000_000, ms(grepped));
     println!(
         "read {:.0} ms, parsed {:.0} ms; index built {:.0} ms the first time, {:.0} ms at best",
         ms(read),
         ms(parsed),
-        ms(first),
         ms(built)
     );
     ask(&index, &lessons);
@@ -168,15 +197,19 @@ fn ask(index: &Index<'_>, lessons: &[Lesson]) {
     let mut took: Vec<Duration> = Vec::new();
     let mut chosen = 0;
     for query in &queries {
-        let (recall, time) = timed(|| index.recall(query, &Limits::default()));
-        chosen += usize::from(!recall.chosen.is_empty());
+        // The system tells CPU time in steps that are too long for one answer: the best of three by the clock.
+        let once = || {
+            let start = Instant::now();
+            let recall = index.recall(query, &Limits::default());
+            (start.elapsed(), recall.chosen.len())
+        };
+        let (time, found) = (0..3).map(|_| once()).min().unwrap_or_default();
+        chosen += usize::from(found > 0);
         took.push(time);
     }
-    let first = took[0];
     took.sort();
     println!(
-        "recall: first {:.2} ms, median {:.2} ms, 99 of 100 below {:.2} ms, slowest {:.2} ms; {chosen} of {QUERIES} have an answer",
-        ms(first),
+        "recall, by the clock: median {:.2} ms, 99 of 100 below {:.2} ms, slowest {:.2} ms; {chosen} of {QUERIES} have an answer",
         ms(took[QUERIES / 2]),
         ms(took[QUERIES * 99 / 100]),
         ms(took[QUERIES - 1]),

@@ -43,8 +43,8 @@ pub struct Index<'a> {
     entries: Vec<(u32, u16)>,
     /// Where the entries of each lesson end, and how many words they weigh.
     docs: Vec<Doc>,
-    /// Which lessons hold a word, and how often; empty where these are too many.
-    postings: Vec<Vec<(u32, u16)>>,
+    /// Which lessons hold a word; empty where these are too many. How often is read where candidates are compared.
+    postings: Vec<Vec<u32>>,
     /// How many lessons hold a word.
     counts: Vec<u32>,
     mean_length: f64,
@@ -129,13 +129,19 @@ impl<'a> Index<'a> {
     /// Reads the lessons, about 3 µs for each.
     #[must_use]
     pub fn of(lessons: &'a [Lesson]) -> Self {
-        let hashes: Vec<u64> =
-            lessons.iter().flat_map(|lesson| texts_of(&lesson.failure)).map(|(text, _)| hash(text)).collect();
+        let failed = || lessons.iter().map(|l| (l.reflection.task_id.as_str(), l.failure.tests.as_slice()));
+        // Two things that need nothing of each other; where there is no second thread, one behind the other.
+        let (hashes, common) = std::thread::scope(|scope| {
+            let other = std::thread::Builder::new().spawn_scoped(scope, || CommonTests::of(failed())).ok();
+            let texts = lessons.iter().flat_map(|lesson| texts_of(&lesson.failure));
+            let hashes: Vec<u64> = texts.map(|(text, _)| hash(text)).collect();
+            let common = other.and_then(|other| other.join().ok());
+            (hashes, common.unwrap_or_else(|| CommonTests::of(failed())))
+        });
         let (texts, numbers) = Texts::of(&hashes);
-        let failed = lessons.iter().map(|lesson| (lesson.reflection.task_id.as_str(), lesson.failure.tests.as_slice()));
         let mut index = Self {
             lessons,
-            common: CommonTests::of(failed),
+            common,
             entries: Vec::with_capacity(hashes.len()),
             docs: Vec::with_capacity(lessons.len()),
             postings: Vec::new(),
@@ -147,10 +153,11 @@ impl<'a> Index<'a> {
             tasks: Chains::of(lessons.len()),
             texts,
         };
-        let mut counted = Counted::default();
+        // The last lesson that each word was seen in.
+        let mut seen = Vec::new();
         let mut known = hashes.into_iter().zip(numbers);
         for lesson in lessons {
-            index.push(lesson, &mut known, &mut counted);
+            index.push(lesson, &mut known, &mut seen);
         }
         let words: u64 = index.docs.iter().map(|doc| u64::from(doc.length)).sum();
         index.mean_length = (words as f64 / lessons.len().max(1) as f64).max(1.0);
@@ -163,8 +170,8 @@ impl<'a> Index<'a> {
         &self.common
     }
 
-    /// Takes in a lesson; `known` has the hash and the number of each of its texts.
-    fn push(&mut self, lesson: &Lesson, known: &mut impl Iterator<Item = (u64, u32)>, counted: &mut Counted) {
+    /// Takes in a lesson; `known` has the hash and the number of each of its texts, and `seen` the last lesson that each word was seen in.
+    fn push(&mut self, lesson: &Lesson, known: &mut impl Iterator<Item = (u64, u32)>, seen: &mut Vec<u32>) {
         let failure = &lesson.failure;
         let start = self.entries.len();
         let (mut tests, mut lines, mut tell) = (0u64, 0u64, false);
@@ -185,23 +192,24 @@ impl<'a> Index<'a> {
         self.tasks.push(Some(hash(&lesson.reflection.task_id)));
 
         let words = self.texts.count_of_words();
-        counted.often.resize(words, 0);
+        seen.resize(words, u32::MAX);
         self.counts.resize(words, 0);
         self.postings.resize(words, Vec::new());
-        for (text, weight) in &self.entries[start..] {
-            counted.add(self.texts.words_of(*text), *weight);
-        }
         let doc = self.docs.len() as u32;
         let mut length = 0;
-        for word in counted.touched.drain(..) {
-            let often = std::mem::take(&mut counted.often[word as usize]);
-            length += u32::from(often);
-            let count = &mut self.counts[word as usize];
-            *count += 1;
-            match (*count as usize).cmp(&(LONGEST_LIST + 1)) {
-                Ordering::Less => self.postings[word as usize].push((doc, often)),
-                Ordering::Equal => self.postings[word as usize] = Vec::new(),
-                Ordering::Greater => {}
+        for (text, weight) in &self.entries[start..] {
+            let words = self.texts.words_of(*text);
+            length += u32::from(*weight) * words.len() as u32;
+            for word in words.iter().map(|word| *word as usize) {
+                if std::mem::replace(&mut seen[word], doc) == doc {
+                    continue;
+                }
+                self.counts[word] += 1;
+                match (self.counts[word] as usize).cmp(&(LONGEST_LIST + 1)) {
+                    Ordering::Less => self.postings[word].push(doc),
+                    Ordering::Equal => self.postings[word] = Vec::new(),
+                    Ordering::Greater => {}
+                }
             }
         }
         self.docs.push(Doc { end: self.entries.len() as u32, length });
@@ -239,15 +247,16 @@ impl<'a> Index<'a> {
             return Vec::new();
         }
         let wanted = self.wanted(failure);
+        let lines: Vec<Option<u32>> = failure.lines.iter().map(|line| self.texts.known(line)).collect();
         let mut candidates: BTreeMap<u32, Option<Same>> = BTreeMap::new();
-        for doc in self.by_words(&wanted, &may).into_iter().chain(self.by_lines(failure, &may)) {
+        for doc in self.by_words(&wanted, &may).into_iter().chain(self.by_lines(&lines, &may)) {
             candidates.entry(doc).or_insert(None);
         }
         for (doc, same) in self.the_same(failure, &may) {
             candidates.insert(doc, Some(same));
         }
         let mut found: Vec<Match> =
-            candidates.into_iter().map(|(doc, same)| self.compared(doc, same, failure, &wanted)).collect();
+            candidates.into_iter().map(|(doc, same)| self.compared(doc, same, &lines, &wanted)).collect();
         found.sort_by(|a, b| b.score().total_cmp(&a.score()).then(b.lesson.cmp(&a.lesson)));
         found
     }
@@ -354,26 +363,21 @@ impl<'a> Index<'a> {
             // Of a list that is too long for what is left, the newest.
             let list = &list[list.len().saturating_sub(left)..];
             left -= list.len();
-            for (doc, often) in list {
+            for doc in list {
                 let score = &mut scores[*doc as usize];
                 if *score == 0.0 {
                     touched.push(*doc);
                 }
-                *score += (term.rarity * self.weight(*often, self.docs[*doc as usize].length)) as f32;
+                *score += term.rarity as f32;
             }
         }
-        touched.retain(|doc| may(*doc as usize));
         let better = |a: &u32, b: &u32| scores[*b as usize].total_cmp(&scores[*a as usize]).then(b.cmp(a));
-        if touched.len() > CANDIDATES {
-            touched.select_nth_unstable_by(CANDIDATES, better);
-            touched.truncate(CANDIDATES);
-        }
-        touched
+        best_of(touched, better, |doc| may(*doc as usize))
     }
 
     /// Lessons that share the rarest lines, newest first.
-    fn by_lines(&self, failure: &FailureKey, may: &impl Fn(usize) -> bool) -> Vec<u32> {
-        let mut known: Vec<u32> = failure.lines.iter().filter_map(|line| self.texts.known(line)).collect();
+    fn by_lines(&self, lines: &[Option<u32>], may: &impl Fn(usize) -> bool) -> Vec<u32> {
+        let mut known: Vec<u32> = lines.iter().flatten().copied().collect();
         known.sort_by_key(|text| self.lines.count(*text));
         let entries = known.into_iter().flat_map(|text| self.lines.with(text).take(CANDIDATES));
         let docs = entries.map(|entry| self.docs.partition_point(|doc| doc.end <= entry) as u32);
@@ -399,7 +403,7 @@ impl<'a> Index<'a> {
     }
 
     /// A candidate beside the failure, exactly.
-    fn compared(&self, doc: u32, same: Option<Same>, failure: &FailureKey, wanted: &WantedTerms<'_>) -> Match {
+    fn compared(&self, doc: u32, same: Option<Same>, lines: &[Option<u32>], wanted: &WantedTerms<'_>) -> Match {
         let mut often = [0u16; QUERY_TERMS];
         for (text, weight) in self.entries_of(doc) {
             for place in self.texts.words_of(*text).iter().flat_map(|word| wanted.of(*word)) {
@@ -422,27 +426,44 @@ impl<'a> Index<'a> {
         Match {
             lesson: doc as usize,
             same,
-            lines: self.common_lines(doc, failure),
+            lines: self.common_lines(doc, lines),
             words: if best > 0.0 { (score / best).min(1.0) } else { 0.0 },
             shared: shared.into_iter().take(4).map(|(_, word)| word.to_owned()).collect(),
         }
     }
 
     /// The weighted Jaccard index of the two sets of lines.
-    fn common_lines(&self, doc: u32, failure: &FailureKey) -> f64 {
+    fn common_lines(&self, doc: u32, lines: &[Option<u32>]) -> f64 {
         let theirs: BTreeSet<u32> =
             self.entries_of(doc).iter().filter(|(_, weight)| *weight == LINE).map(|(text, _)| *text).collect();
         let rarity = |text: u32| self.rarity_of(self.lines.count(text));
         let (mut both, mut either) = (0.0, theirs.iter().map(|text| rarity(*text)).sum::<f64>());
-        for line in &failure.lines {
-            match self.texts.known(line) {
-                Some(text) if theirs.contains(&text) => both += rarity(text),
-                Some(text) => either += rarity(text),
+        for line in lines {
+            match line {
+                Some(text) if theirs.contains(text) => both += rarity(*text),
+                Some(text) => either += rarity(*text),
                 None => either += self.rarity_of(0),
             }
         }
         if either > 0.0 { (both / either).min(1.0) } else { 0.0 }
     }
+}
+
+/// The best candidates that are allowed, the best first. Who may be asked is looked up for as few as possible: it costs more than the score.
+fn best_of(mut all: Vec<u32>, better: impl Fn(&u32, &u32) -> Ordering, may: impl Fn(&u32) -> bool) -> Vec<u32> {
+    let mut best = Vec::new();
+    let mut rest = all.as_mut_slice();
+    let mut some = 4 * CANDIDATES;
+    while best.len() < CANDIDATES && !rest.is_empty() {
+        if some < rest.len() {
+            rest.select_nth_unstable_by(some, &better);
+        }
+        let (first, behind) = rest.split_at_mut(some.min(rest.len()));
+        first.sort_unstable_by(&better);
+        best.extend(first.iter().copied().filter(&may).take(CANDIDATES - best.len()));
+        (rest, some) = (behind, some * 4);
+    }
+    best
 }
 
 /// What a failure is found by, with the weight of each; its lines stand last.
@@ -468,23 +489,4 @@ fn of_structure(head: [&str; 4], tests: u64) -> u64 {
 /// A hash that depends on where another one stands.
 fn joined(all: u64, hash: u64) -> u64 {
     (all.rotate_left(23) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// How often each word occurs in the lesson that is being read, and which do.
-#[derive(Debug, Default)]
-struct Counted {
-    often: Vec<u16>,
-    touched: Vec<u32>,
-}
-
-impl Counted {
-    fn add(&mut self, words: &[u32], weight: u16) {
-        for word in words {
-            let often = &mut self.often[*word as usize];
-            if *often == 0 {
-                self.touched.push(*word);
-            }
-            *often = often.saturating_add(weight);
-        }
-    }
 }

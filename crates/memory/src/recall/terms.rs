@@ -2,7 +2,7 @@
 
 /// Folds eight bytes into a hash: the halves of a product of 128 bits, exclusive or (the step of wyhash).
 fn fold(hash: u64, bytes: u64) -> u64 {
-    let product = u128::from(hash ^ bytes).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835_u128 | 1);
+    let product = u128::from(hash ^ bytes) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ ((product >> 64) as u64)
 }
 
@@ -17,8 +17,13 @@ pub(super) fn hash(text: &str) -> u64 {
         hash = fold(hash, u64::from_le_bytes(*eight) | 0x2020_2020_2020_2020);
         rest = behind;
     }
-    let last = rest.iter().rev().fold(0, |word, byte| (word << 8) | u64::from(byte | 0x20));
-    fold(fold(hash, last), 0xd6e8_feb8_6659_fd93)
+    // What is left is shorter than eight bytes: its two halves, or its bytes one by one.
+    let last = if let (Some(first), Some(last)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last)) | 0x2020_2020_2020_2020
+    } else {
+        rest.iter().fold(0, |word, byte| (word << 8) | u64::from(byte | 0x20))
+    };
+    fold(hash.rotate_left(32), last ^ 0xd6e8_feb8_6659_fd93)
 }
 
 /// A [`Hasher`](std::hash::Hasher) of what is a hash already.
@@ -52,15 +57,10 @@ pub(super) fn terms<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
 pub(super) fn words<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while at < bytes.len() {
-        if !is_word(bytes[at]) {
-            at += 1;
-            continue;
-        }
-        let start = at;
-        while at < bytes.len() && is_word(bytes[at]) {
-            at += 1;
-        }
+    while let Some(length) = bytes[at..].iter().position(|byte| IS_WORD[usize::from(*byte)]) {
+        let start = at + length;
+        let length = bytes[start..].iter().position(|byte| !IS_WORD[usize::from(*byte)]);
+        at = length.map_or(bytes.len(), |length| start + length);
         let masked = start > 0 && bytes[start - 1] == b'<' && bytes.get(at) == Some(&b'>');
         // Between two bytes of ASCII, or beside one, so never inside of a character.
         let word = &text[start..at];
@@ -70,6 +70,17 @@ pub(super) fn words<'t>(text: &'t str, mut each: impl FnMut(&'t str)) {
     }
 }
 
+/// Letters, digits, `_` and everything that is not ASCII, by the byte.
+const IS_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte >= 128 || byte == b'_' as usize || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
+
 /// A word and, of a name that is put together (`parse_date`, `parseDate`, `HTTPServer`), its parts.
 pub(super) fn terms_of<'t>(word: &'t str, mut each: impl FnMut(&'t str)) {
     each(word);
@@ -78,12 +89,8 @@ pub(super) fn terms_of<'t>(word: &'t str, mut each: impl FnMut(&'t str)) {
 
 const MASKS: [&str; 6] = ["n", "path", "tmp", "addr", "hex", "id"];
 
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
-}
-
 fn counts(word: &str) -> bool {
-    word.len() > 1 && !word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
+    word.len() > 1 && word.bytes().any(|byte| !byte.is_ascii_digit() && byte != b'_')
 }
 
 /// The parts of a name, if it has several.

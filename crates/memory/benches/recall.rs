@@ -169,6 +169,7 @@ fn main() {
         "read {:.0} ms, parsed {:.0} ms; index built {:.0} ms the first time, {:.0} ms at best",
         ms(read),
         ms(parsed),
+        ms(first),
         ms(built)
     );
     ask(&index, &lessons);

@@ -6,7 +6,8 @@
 #![allow(dead_code, unused_imports, missing_docs, clippy::all, clippy::pedantic)] // The readers come with everything that the program does with them.
 
 use reflexion_core::domain::{
-    self, Category, CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, Reflection, ReflectionId, SessionId, Timestamp,
+    self, Category, CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, Reflection, ReflectionId,
+    SessionId, Timestamp,
 };
 use reflexion_core::services::{self, FailureReader};
 use reflexion_memory::curation::State;
@@ -60,7 +61,14 @@ fn lesson(number: usize, log: &Log) -> Lesson {
         signature: None,
         foreign: false,
     };
-    Lesson { reflection, failure: log.key.clone(), state: State::Probation, project: Project::Own, helps: None, seen: 1 }
+    Lesson {
+        reflection,
+        failure: log.key.clone(),
+        state: State::Probation,
+        project: Project::Own,
+        helps: None,
+        seen: 1,
+    }
 }
 
 #[derive(Default)]
@@ -78,7 +86,8 @@ struct Score {
 
 fn main() {
     let directory = std::env::args().nth(1).expect("a directory with logs");
-    let mut paths: Vec<_> = std::fs::read_dir(directory).expect("the directory").flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(directory).expect("the directory").flatten().map(|entry| entry.path()).collect();
     paths.sort();
     let logs: Vec<Log> = paths.iter().map(|path| read(path)).collect();
     let lessons: Vec<Lesson> = logs.iter().enumerate().map(|(number, log)| lesson(number, log)).collect();
@@ -98,7 +107,15 @@ fn main() {
                     score.same_wrong += wrong;
                     score.wrong_f1 += wrong * usize::from(pair.same == Some(Same::Structure));
                     if wrong > 0 && show && asks < pair.lesson {
-                        println!("WRONG {:?}\n   {} {:?}\n   {} {:?}\n   {:?}", pair.same, log.bug, log.key.lines.first(), logs[pair.lesson].bug, logs[pair.lesson].key.lines.first(), log.key.tests);
+                        println!(
+                            "WRONG {:?}\n   {} {:?}\n   {} {:?}\n   {:?}",
+                            pair.same,
+                            log.bug,
+                            log.key.lines.first(),
+                            logs[pair.lesson].bug,
+                            logs[pair.lesson].key.lines.first(),
+                            log.key.tests
+                        );
                     }
                 } else if pair.is_similar() {
                     score.similar_right += right;
@@ -111,7 +128,11 @@ fn main() {
                 score.first += usize::from(found.first().is_some_and(|first| right(first.lesson)));
                 score.raw_first += usize::from(raw.best(asks).is_some_and(right));
                 if show && !found.first().is_some_and(|first| right(first.lesson)) {
-                    println!("MISSED {} -> {:?}", log.bug, found.first().map(|f| (&logs[f.lesson].bug, f.same, f.lines, f.words)));
+                    println!(
+                        "MISSED {} -> {:?}",
+                        log.bug,
+                        found.first().map(|f| (&logs[f.lesson].bug, f.same, f.lines, f.words))
+                    );
                 }
             }
         }
@@ -175,7 +196,8 @@ impl Raw {
             *docs.entry(word.clone()).or_default() += 1.0;
         }
         let all = logs.len() as f64;
-        let rarity = docs.into_iter().map(|(word, docs)| (word, (1.0 + (all - docs + 0.5) / (docs + 0.5)).ln())).collect();
+        let rarity =
+            docs.into_iter().map(|(word, docs)| (word, (1.0 + (all - docs + 0.5) / (docs + 0.5)).ln())).collect();
         let mean = logs.iter().map(|log| log.values().sum::<f64>()).sum::<f64>() / all;
         Self { logs, rarity, mean }
     }
@@ -186,7 +208,10 @@ impl Raw {
         query.sort();
         let score = |log: &HashMap<String, f64>| -> f64 {
             let norm = 1.2 * (0.25 + 0.75 * length(log) / self.mean);
-            query.iter().filter_map(|word| Some(self.rarity[*word] * log.get(*word)? * 2.2 / (log.get(*word)? + norm))).sum()
+            query
+                .iter()
+                .filter_map(|word| Some(self.rarity[*word] * log.get(*word)? * 2.2 / (log.get(*word)? + norm)))
+                .sum()
         };
         let others = (0..self.logs.len()).filter(|other| *other != asks);
         others.max_by(|a, b| score(&self.logs[*a]).total_cmp(&score(&self.logs[*b])))

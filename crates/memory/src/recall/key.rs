@@ -130,10 +130,12 @@ impl FailureKey {
         self.tests.iter().map(String::as_str).filter(|test| !common.holds(test))
     }
 
-    /// What F1 is made of beside tests, if it is enough: with a test that tells, or without any where a frame and a code do.
+    /// What F1 is made of beside tests, if it is enough: with a test that tells, or, where no test failed, with a code and a frame that names a
+    /// function. A file and a code alone are not: of compilers' errors in one file every second pair would be wrong.
     pub(super) fn head(&self, tests_tell: bool) -> Option<[&str; 4]> {
         let frame = self.frames.first().map(String::as_str);
-        let enough = tests_tell || (self.tests.is_empty() && frame.is_some() && self.code.is_some());
+        let enough = tests_tell
+            || (self.tests.is_empty() && self.code.is_some() && frame.is_some_and(|frame| frame.contains(" in ")));
         let kind = if self.kind == Kind::Tests { "tests" } else { "errors" };
         let head = [self.tool.as_str(), kind, self.code.as_deref().unwrap_or_default(), frame.unwrap_or_default()];
         (enough && self.kind != Kind::Machine).then_some(head)
@@ -301,6 +303,9 @@ mod tests {
         assert_eq!(FailureKey { tests: runs.to_vec(), ..key() }.same(&common).f1, None, "only the common one failed");
         assert_eq!(FailureKey { tests: Vec::new(), frames: Vec::new(), ..key() }.same(&common).f1, None);
         assert_eq!(FailureKey::default().same(&common), Fingerprints { f1: None, f0: None });
+        let in_file = |frame: &str| FailureKey { tests: Vec::new(), frames: vec![frame.to_owned()], ..key() };
+        assert!(in_file("calc.py in add").same(&common).f1.is_some());
+        assert_eq!(in_file("src/lib.rs").same(&common).f1, None, "a file and a code are too little");
         let machine = FailureKey { kind: Kind::Machine, ..key() };
         assert_eq!(machine.same(&common), Fingerprints { f1: None, f0: None }, "a full disk is no failure of the work");
     }

@@ -5,7 +5,7 @@
     cargo run --release -p reflexion-memory --example matching DIRECTORY/logs
 
 Packages come from PyPI, npm and crates.io through their clients and stay in DIRECTORY. A bug is one changed token of one line; it counts if the
-check turns red. Each bug gives up to three logs: as it is; in another directory, with the lines moved and other options; and beside a second bug in
+check turns red. Each bug gives up to three logs: as it is; in another directory, with the lines moved and a longer or shorter report; and beside a second bug in
 the same file, as a half-done attempt leaves it. A log is `logs/TOOL-NUMBER-VARIANT.json` with `bug`, `tool`, `exit` and `output`. The choice of bugs is
 seeded; what is not on this machine is left out and named.
 """
@@ -64,18 +64,18 @@ def tools(base):
         run([str(venv / "bin/pip"), "install", "-q", "pytest"], base, 300)
     python = str(venv / "bin/python")
     pip = lambda name: [python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", name]
-    pytest = [[python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], [python, "-m", "pytest", "--tb=short", "-p", "no:cacheprovider", "-x"]]
-    for name, sources, tests in [("toolz", "toolz/*.py", "toolz"), ("more-itertools", "more_itertools/*.py", "tests"),
-                                 ("sortedcontainers", "*/sorted*.py", "tests"), ("inflection", "inflection/*.py", "test_inflection.py"),
+    pytest = [[python, "-m", "pytest", "-q", "-p", "no:cacheprovider"], [python, "-m", "pytest", "--tb=short", "-v", "-p", "no:cacheprovider"]]
+    for name, sources, tests in [("toolz", "toolz/*.py", "toolz"), ("more-itertools", "more_itertools/recipes.py", "tests/test_recipes.py"),
+                                 ("sortedcontainers", "*/sortedlist.py", "tests/test_coverage_sortedlist.py"), ("inflection", "inflection/*.py", "test_inflection.py"),
                                  ("tabulate", "tabulate/*.py", "test/test_api.py")]:
         place = fetched(base, name, pip(name), f"{name.replace('-', '?')}*")
         if place and (place / tests).exists():
             yield Tool("pytest", place, sources, [command + [tests] for command in pytest], "#")
-    for name, sources, module in [("more-itertools", "more_itertools/*.py", "tests.test_more"), ("python-slugify", "slugify/*.py", "test")]:
+    for name, sources, module in [("more-itertools", "more_itertools/recipes.py", "tests.test_recipes"), ("python-slugify", "slugify/*.py", "test")]:
         place = fetched(base, name, pip(name), f"{name.replace('-', '?')}*")
         if place:
             unittest = [python, "-m", "unittest"]
-            yield Tool("unittest", place, sources, [unittest + [module], unittest + ["-f", "-v", module]], "#")
+            yield Tool("unittest", place, sources, [unittest + [module], unittest + ["-v", module]], "#")
     for name, sources, tests in [("qs", "lib/*.js", ["parse.js", "stringify.js"]), ("minimist", "*.js", ["num.js", "parse.js", "bool.js", "long.js"]),
                                  ("deep-equal", "*.js", ["cmp.js"])]:
         place = fetched(base, f"npm-{name}", ["npm", "install", "--silent", "--no-audit", name, "tape@5", "mock-property", "has-override-mistake",

@@ -111,7 +111,7 @@ fn lessons(count: usize) -> Vec<Lesson> {
 fn timed<T>(of: impl FnOnce() -> T) -> (T, Duration) {
     let start = cpu();
     let value = of();
-    (value, cpu() - start)
+    (value, cpu().saturating_sub(start))
 }
 
 /// CPU time of this thread, or what the clock says where the system does not tell it.

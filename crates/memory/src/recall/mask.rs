@@ -53,8 +53,9 @@ fn directory(line: &str, at: usize, out: &mut String) -> Option<usize> {
     if ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm"].contains(&parent) {
         out.push_str("<tmp>");
     } else {
+        // The name may be made up in part: it is read like any word.
         out.push_str("<path>/");
-        out.push_str(name);
+        return Some(end - name.len());
     }
     Some(end)
 }
@@ -120,6 +121,7 @@ mod tests {
         check("done in 12.5s, 3 ms", "done in <n>, <n> ms");
         check("run 0199c2aa-0000-7000-8000-00000000abcd failed", "run <id> failed");
         check("no file /tmp/tmpa8x2 and /tmp/.w1/proj/src/a.py:3:5", "no file <tmp> and <path>/a.py:<n>:<n>");
+        check("in /w/1/job-17 of /#/0", "in <path>/job-<n> of <path>/<n>");
         check("either/or in src/lib.rs, utf8 and sha256", "either/or in src/lib.rs, utf8 and sha256");
         check("blob d670460b4b4aece5915caf5c68d12f560a9fe3e4", "blob <hex>");
         check("größer als 1_000", "größer als <n>");

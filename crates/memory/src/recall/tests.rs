@@ -118,6 +118,19 @@ fn a_common_test_makes_no_failures_the_same() {
 }
 
 #[test]
+fn a_common_test_beside_one_that_tells_does_not_count() {
+    let mut lessons: Vec<Lesson> = ["a", "b", "c"]
+        .map(|id| lesson(id, id, key("go", &["Main", &format!("Test{id}")], &[&format!("no {id}x")])))
+        .into();
+    lessons.push(lesson("alone", "d", key("go", &["TestPool"], &["one"])));
+    lessons.push(lesson("beside", "e", key("go", &["Main", "TestPool"], &["two"])));
+    let found = Index::of(&lessons).like(&key("go", &["TestPool"], &["three"]), |_| true);
+    let mut same: Vec<usize> = found.iter().filter(|found| found.same.is_some()).map(|found| found.lesson).collect();
+    same.sort_unstable();
+    assert_eq!(same, [3, 4]);
+}
+
+#[test]
 fn own_lessons_come_first_the_latest_of_the_part_before_all() {
     let mut part = lesson("part", "mine", key("x", &[], &["a b"]));
     part.reflection.subtask_id = "mine-2".to_owned();
@@ -219,6 +232,15 @@ fn lessons_that_contradict_one_another_never_stand_together() {
     let query = query(boom());
     assert_eq!(chosen(&lessons, &query, &Limits { foreign: 5, ..Limits::default() }), ["own", "more"]);
     assert!(why_not(&lessons, &query, "less").contains("opposite of own"));
+    let mut elsewhere = lessons;
+    elsewhere.extend(others());
+    elsewhere[0].failure.tests = vec!["t.py::test_other".to_owned()];
+    elsewhere[0].failure.lines.push("and one more".to_owned());
+    assert_eq!(
+        chosen(&elsewhere, &query, &Limits { foreign: 5, ..Limits::default() }),
+        ["own", "more", "less"],
+        "another failure"
+    );
 }
 
 #[test]

@@ -232,7 +232,7 @@ fn lessons_that_contradict_one_another_never_stand_together() {
     let query = query(boom());
     assert_eq!(chosen(&lessons, &query, &Limits { foreign: 5, ..Limits::default() }), ["own", "more"]);
     assert!(why_not(&lessons, &query, "less").contains("opposite of own"));
-    let mut elsewhere = lessons;
+    let mut elsewhere = lessons.to_vec();
     elsewhere.extend(others());
     elsewhere[0].failure.tests = vec!["t.py::test_other".to_owned()];
     elsewhere[0].failure.lines.push("and one more".to_owned());

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes logs of failing checks: plants bugs into real packages and runs their own tests or compilers.
 
-    python3 benches/matching/plant.py DIRECTORY [LOGS]
+    python3 benches/matching/plant.py DIRECTORY [LOGS [SEED]]
     cargo run --release -p reflexion-memory --example matching DIRECTORY/logs
 
 Packages come from PyPI, npm and crates.io through their clients and stay in DIRECTORY. A bug is one changed token of one line; it counts if the
@@ -143,7 +143,7 @@ def plant(base, tool, number, chooser, logs):
             if variant == 0:
                 return 0
             continue
-        record = {"bug": f"{tool.name} {tool.package.name} {name}:{at} {changed[at].strip()}", "tool": tool.name, "exit": code, "output": output}
+        record = {"bug": f"{tool.package.name} {name}:{at} {changed[at].strip()}", "tool": tool.name, "exit": code, "output": output}
         (logs / f"{tool.name.replace(' ', '')}-{number:04}-{variant}.json").write_text(json.dumps(record))
         made += 1
     return made
@@ -165,7 +165,7 @@ def main():
         else:
             print(f"left out: {tool.name} on {tool.package.name}: its check is red without a bug", flush=True)
     print(f"{len(usable)} checks: " + ", ".join(sorted({tool.name for tool in usable})), flush=True)
-    chooser, number = random.Random(20261128), 0
+    chooser, number = random.Random(int(sys.argv[3]) if len(sys.argv) > 3 else 20261128), 0
     done = len(list(logs.glob("*.json")))
     while done < wanted and number < wanted * 4:
         tool = usable[number % len(usable)]

@@ -107,7 +107,7 @@ fn lessons(count: usize) -> Vec<Lesson> {
         .collect()
 }
 
-/// CPU time, because the machine may have other work.
+/// CPU time of this thread, because the machine may have other work; what a second one does for the index is not in it.
 fn timed<T>(of: impl FnOnce() -> T) -> (T, Duration) {
     let start = cpu();
     let value = of();

@@ -39,7 +39,9 @@ fn read(path: &std::path::Path) -> Log {
     let mut report: CheckReport = serde_json::from_value(report).expect("a report");
     report.output = Output::whole(&output);
     let signature = reflection::signature::Signatures.read(&report);
-    Log { bug: word("bug"), tool: word("tool"), key: FailureKey::of(&signature, &output), output }
+    // One bug found by two tools is one bug.
+    let bug = word("bug").trim_start_matches(word("tool").as_str()).to_owned();
+    Log { bug, tool: word("tool"), key: FailureKey::of(&signature, &output), output }
 }
 
 fn lesson(number: usize, log: &Log) -> Lesson {
@@ -120,6 +122,9 @@ fn main() {
                 } else if pair.is_similar() {
                     score.similar_right += right;
                     score.similar_wrong += wrong;
+                    if show {
+                        println!("SIMILAR {right} {} lines {:.2} words {:.2}", log.tool, pair.lines, pair.words);
+                    }
                 }
             }
             score.pairs += others;

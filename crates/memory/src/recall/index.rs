@@ -188,7 +188,7 @@ impl<'a> Index<'a> {
         }
         let structure = failure.head(tell).map(|head| of_structure(head, tests));
         self.structures.push(structure);
-        self.whole.push(Some(lines).filter(|_| self.entries.len() > start && !failure.lines.is_empty()));
+        self.whole.push(failure.has_telling_lines().then_some(lines));
         self.tasks.push(Some(hash(&lesson.reflection.task_id)));
 
         let words = self.texts.count_of_words();
@@ -225,7 +225,7 @@ impl<'a> Index<'a> {
     /// The hash of what F0 is made of, whatever the order of the lines.
     fn lines_of(failure: &FailureKey) -> Option<u64> {
         let lines = failure.lines.iter().fold(0u64, |all, line| all.wrapping_add(joined(2, hash(line))));
-        (!failure.lines.is_empty() && failure.kind != Kind::Machine).then_some(lines)
+        failure.has_telling_lines().then_some(lines)
     }
 
     /// Lessons of a task, newest first.

@@ -141,12 +141,19 @@ impl FailureKey {
         (enough && self.kind != Kind::Machine).then_some(head)
     }
 
-    /// What F0 is made of: the error lines, sorted. None where there are none, and where the machine failed.
+    /// Whether the error lines are enough for F0.
+    pub(super) fn has_telling_lines(&self) -> bool {
+        let enough = self.lines.len() > 1 || (!self.tests.is_empty() && !self.lines.is_empty());
+        enough && self.kind != Kind::Machine
+    }
+
+    /// What F0 is made of: the error lines, sorted. None where there is one alone and no test failed, because without its number a line like
+    /// `a.ts: error TS1005: ';' expected` is that of many errors, and where the machine failed.
     pub(super) fn sorted_lines(&self) -> Option<Vec<&str>> {
         let mut lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         lines.sort_unstable();
         lines.dedup();
-        (!lines.is_empty() && self.kind != Kind::Machine).then_some(lines)
+        self.has_telling_lines().then_some(lines)
     }
 }
 
@@ -155,7 +162,7 @@ impl FailureKey {
 pub struct Fingerprints {
     /// Of tool, kind, code, tests that are not common, and the innermost frame in the project: `v2:f1:…`. None where that is too little.
     pub f1: Option<String>,
-    /// Of the sorted masked error lines: `v2:f0:…`.
+    /// Of the sorted masked error lines: `v2:f0:…`. None where that is too little.
     pub f0: Option<String>,
 }
 
@@ -303,6 +310,8 @@ mod tests {
         assert_eq!(FailureKey { tests: runs.to_vec(), ..key() }.same(&common).f1, None, "only the common one failed");
         assert_eq!(FailureKey { tests: Vec::new(), frames: Vec::new(), ..key() }.same(&common).f1, None);
         assert_eq!(FailureKey::default().same(&common), Fingerprints { f1: None, f0: None });
+        let one_line = FailureKey { tests: Vec::new(), ..key() };
+        assert_eq!(one_line.same(&common).f0, None, "one line is too little");
         let in_file = |frame: &str| FailureKey { tests: Vec::new(), frames: vec![frame.to_owned()], ..key() };
         assert!(in_file("calc.py in add").same(&common).f1.is_some());
         assert_eq!(in_file("src/lib.rs").same(&common).f1, None, "a file and a code are too little");

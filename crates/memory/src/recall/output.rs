@@ -52,7 +52,9 @@ const WORDS: [&str; 22] = [
 #[must_use]
 pub fn error_lines(output: &str) -> Vec<String> {
     let output = plain(output);
-    let mut lines: Vec<&str> = output.lines().filter(|line| says_what_is_wrong(line)).collect();
+    let before = std::iter::once("").chain(output.lines());
+    let telling = output.lines().zip(before).filter(|(line, before)| says_what_is_wrong(line) || announces(before));
+    let mut lines: Vec<&str> = telling.map(|(line, _)| line).collect();
     if lines.is_empty() {
         lines = output.lines().rev().filter(|line| !line.trim().is_empty()).take(ENDING_LINES).collect();
         lines.reverse();
@@ -71,11 +73,29 @@ pub fn error_lines(output: &str) -> Vec<String> {
     kept
 }
 
-/// Whether a line holds one of the [`WORDS`], and is not the count of an ending or the name of what passed.
+/// Whether a line holds one of the [`WORDS`] or shows the source that is wrong, and is not the count of an ending or the name of what passed.
 fn says_what_is_wrong(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     let passed = lower.trim_end().ends_with("... ok") || lower.starts_with("ok ") || lower.contains("0 failed");
-    (lower.starts_with("e  ") || WORDS.iter().any(|word| lower.contains(word))) && !passed
+    let says = lower.starts_with("e  ") || WORDS.iter().any(|word| lower.contains(word));
+    (says || shows_source(line)) && !passed
+}
+
+/// `expected: |-` of TAP: what was expected stands in the next line.
+fn announces(line: &str) -> bool {
+    let line = line.trim();
+    line.ends_with("|-") || ((line.starts_with("expected") || line.starts_with("actual")) && line.ends_with(':'))
+}
+
+/// `12 |     let x = y;` of compilers and test runners, with or without a mark before it, and pytest's `>       assert x`. Two errors in the same words
+/// are told apart by it.
+fn shows_source(line: &str) -> bool {
+    let line = line.trim_start();
+    let numbered = line.trim_start_matches(['>', ' ']).split_once('|').is_some_and(|(number, source)| {
+        let number = number.trim_end();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && !source.trim().is_empty()
+    });
+    numbered || line.starts_with(">   ")
 }
 
 #[cfg(test)]
@@ -105,6 +125,17 @@ ok 1 - adds";
                 "src/a.ts(<n>,<n>): error TS2322: Type 'string' is not assignable to type 'number'.",
                 "not ok <n> - takes",
             ]
+        );
+    }
+
+    #[test]
+    fn the_source_that_is_wrong_is_shown_with_it() {
+        let rustc =
+            "error[E0308]: mismatched types\n  --> src/a.rs:7:5\n   |\n7  |     let a: u8 = b;\n   |            ^^\n";
+        assert_eq!(error_lines(rustc), ["error[E0308]: mismatched types", "<n> | let a: u8 = b;"]);
+        assert_eq!(
+            error_lines("> 12 |   expect(a)\n  13 | b\n>       assert f(1)\nx | y"),
+            ["> <n> | expect(a)", "<n> | b", "> assert f(<n>)"]
         );
     }
 

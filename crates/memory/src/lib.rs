@@ -1,4 +1,4 @@
-//! What outlives a process, see [`storage`].
+//! What outlives a process ([`storage`]), and whether it helps ([`effect`]).
 #![forbid(unsafe_code)]
 
 // What its modules import.
@@ -7,3 +7,4 @@ use reflexion_files::files;
 use reflexion_text::{prompt, redaction};
 
 pub mod storage;
+pub mod effect;

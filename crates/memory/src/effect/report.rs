@@ -1,7 +1,7 @@
 //! Whether injection helps: both arms, the lift, the verdict.
 
 use super::evidence::{ENOUGH, Evidence};
-use super::interval::{Interval, agresti_caffo, weighted};
+use super::interval::{Interval, newcombe, weighted};
 use super::trial::Trial;
 use serde::{Deserialize, Serialize};
 
@@ -24,9 +24,9 @@ pub struct Arm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// The difference of two rates with a pass and a failure added to each, while an arm has fewer than 30 trials (or all are of one task): too
-    /// early for more.
-    AgrestiCaffo,
+    /// The plain difference of the two rates with Newcombe's interval, while an arm has fewer than 30 trials (or all are of one task): too early
+    /// for more.
+    Newcombe,
     /// Augmented inverse probability weighting within strata; the interval counts tasks.
     Aipw,
 }
@@ -110,7 +110,7 @@ impl Effect {
         let [held_out, injected] = arms;
         let few = injected.arm.trials.min(held_out.arm.trials) < FEW;
         let weighted = if few { None } else { weighted(usable()) };
-        let lift = weighted.or_else(|| agresti_caffo(injected.arm, held_out.arm));
+        let lift = weighted.or_else(|| newcombe(injected.arm, held_out.arm));
         let counted = injected.arm.trials + held_out.arm.trials;
         Self {
             trials: counted,
@@ -118,7 +118,7 @@ impl Effect {
             injected: injected.arm,
             held_out: held_out.arm,
             lift,
-            method: if weighted.is_some() { Method::Aipw } else { Method::AgrestiCaffo },
+            method: if weighted.is_some() { Method::Aipw } else { Method::Newcombe },
             verdict: verdict(&evidence, injected, held_out),
             e_helps: evidence.helps(),
             e_hurts: evidence.hurts(),

@@ -15,8 +15,8 @@ const LESSON: f64 = 0.5;
 /// No unknown moves further at once: from far away Newton's step goes too far.
 const STEP: f64 = 1.0;
 /// Rounds over all unknowns, and the change that ends them early.
-const ROUNDS: usize = 60;
-const CHANGE: f64 = 1e-5;
+const ROUNDS: usize = 100;
+const CHANGE: f64 = 1e-4;
 
 /// What a lesson adds to the log-odds, as a normal distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]

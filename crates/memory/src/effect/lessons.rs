@@ -147,7 +147,9 @@ impl Exposure {
 
 impl<'a> Exposures<'a> {
     fn of(trials: &'a [Trial]) -> Self {
-        let usable = || trials.iter().filter(|trial| trial.is_usable() && trial.lessons.len() <= MAX_LESSONS);
+        let usable = || {
+            trials.iter().filter(|trial| trial.is_usable() && (!trial.injected || trial.lessons.len() <= MAX_LESSONS))
+        };
         let (rate, baselines) = baselines(trials);
         let mut lessons: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
         for (number, trial) in usable().enumerate().filter(|(_, trial)| trial.injected) {
@@ -192,4 +194,88 @@ fn baselines(trials: &[Trial]) -> (f64, BTreeMap<&str, Tally>) {
         }
     }
     (held_out.towards(all.rate()), classes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(class: &str, injected: bool, passed: bool, lessons: &[&str]) -> Trial {
+        let lessons = lessons.iter().map(|lesson| (*lesson).to_owned()).collect();
+        Trial {
+            class: class.to_owned(),
+            stratum: class.to_owned(),
+            probability: 0.5,
+            injected,
+            passed,
+            lessons,
+            ..Trial::default()
+        }
+    }
+
+    /// Held out: none of 20 of a hard class, all of 20 of an easy one. With the lesson, half of the hard and half of the easy ones pass.
+    fn easy_and_hard() -> Vec<Trial> {
+        let mut trials = Vec::new();
+        for n in 0..20 {
+            trials.push(trial("hard", false, false, &[]));
+            trials.push(trial("easy", false, true, &[]));
+            trials.push(trial("hard", true, n % 2 == 0, &["for the hard"]));
+            trials.push(trial("easy", true, n % 2 == 0, &["for the easy"]));
+        }
+        trials
+    }
+
+    #[test]
+    fn a_lesson_is_compared_with_what_passes_without_it_in_its_class() {
+        let [easy, hard] = &lesson_effects(&easy_and_hard())[..] else { panic!("two lessons") };
+        assert_eq!((easy.shown, easy.passed, hard.shown, hard.passed), (20, 10, 20, 10));
+        // (0 + 20 · 0.5) / (20 + 20), and the same from the other end.
+        assert!((hard.baseline - 0.25).abs() < 1e-9 && (easy.baseline - 0.75).abs() < 1e-9);
+        assert!((hard.expected - 5.0).abs() < 1e-9 && (easy.expected - 15.0).abs() < 1e-9);
+        // (8 · 0.25 + 10) / (8 + 20).
+        assert!((hard.mean - 12.0 / 28.0).abs() < 1e-9);
+        assert!(hard.helps > 0.95 && easy.helps < 0.05, "{} {}", hard.helps, easy.helps);
+        assert!(hard.log_odds_helps > 0.95 && easy.log_odds_helps < 0.05, "{hard:?} {easy:?}");
+        assert!(hard.low < hard.mean && hard.mean < hard.high);
+    }
+
+    #[test]
+    fn the_outcome_is_divided_among_the_lessons_of_a_prompt() {
+        let alone = lesson_effects(&vec![trial("", true, true, &["a"]); 4]);
+        let in_two = lesson_effects(&vec![trial("", true, true, &["a", "b"]); 8]);
+        assert_eq!(in_two[0].shown, 8);
+        // Eight halves weigh as four.
+        let weight = |lesson: &LessonEffect| (lesson.mean - lesson.baseline) / (1.0 - lesson.baseline);
+        assert!((weight(&alone[0]) - 4.0 / 12.0).abs() < 1e-9 && (weight(&in_two[0]) - 4.0 / 12.0).abs() < 1e-9);
+    }
+
+    /// A good lesson always stands beside another that changes nothing, which is also seen without it.
+    #[test]
+    fn a_neighbour_does_not_earn_what_another_lesson_did() {
+        let mut trials = Vec::new();
+        for n in 0..60 {
+            trials.push(trial("", false, n % 5 == 0, &[]));
+            trials.push(trial("", true, n % 5 != 0, &["good", "idle"]));
+            trials.push(trial("", true, n % 5 == 0, &["idle"]));
+        }
+        let [good, idle] = &lesson_effects(&trials)[..] else { panic!("two lessons") };
+        assert!(idle.helps > 0.95, "its class alone cannot tell: {}", idle.helps);
+        assert!(good.log_odds.low > 0.5 && idle.log_odds.low < 0.0, "{:?} {:?}", good.log_odds, idle.log_odds);
+    }
+
+    /// Without anything held out nothing speaks for a lesson that all prompts have.
+    #[test]
+    fn without_a_held_out_attempt_no_lesson_stands_out() {
+        let trials: Vec<Trial> = (0..60).map(|n| trial("", true, n % 5 == 0, &["a"])).collect();
+        let lesson = &lesson_effects(&trials)[0];
+        assert!((lesson.mean - lesson.baseline).abs() < 0.02 && (0.4..0.6).contains(&lesson.helps), "{lesson:?}");
+        assert!(lesson.log_odds.low < 0.0 && lesson.log_odds.high > 0.0);
+    }
+
+    #[test]
+    fn a_held_out_attempt_showed_nothing() {
+        let trials = [trial("", false, true, &["a"]), trial("", true, false, &["b"])];
+        let lessons = lesson_effects(&trials);
+        assert_eq!(lessons.iter().map(|lesson| lesson.lesson.as_str()).collect::<Vec<_>>(), ["b"]);
+    }
 }

@@ -178,3 +178,144 @@ fn more(injected: Counted, held_out: Counted) -> Option<u64> {
     let wanted = 2.0 * v * ENOUGH.ln() / (WORTH_SHOWING * WORTH_SHOWING);
     (wanted > trials).then(|| ((wanted - trials) / 10.0).ceil() as u64 * 10)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::effect::{MAX_LESSONS, lesson_effects};
+
+    /// Twenty per cent held out; one in `passes_of` passes, whatever the coin said.
+    fn retries(number: usize, passes_of: usize) -> Vec<Trial> {
+        let retry = |n: usize| Trial {
+            task: format!("task-{n}"),
+            probability: 0.8,
+            injected: n % 5 != 0,
+            passed: n % passes_of == 3,
+            tokens: if n % 5 == 0 { 100 } else { 130 },
+            lessons: vec![format!("ref-{}", n % 3)],
+            ..Trial::default()
+        };
+        (0..number).map(retry).collect()
+    }
+
+    #[test]
+    fn the_trials_that_are_missing_are_told() {
+        let more = |trials: &[Trial]| match Effect::of(trials).verdict {
+            Verdict::Undecided { more } => more,
+            verdict => panic!("{verdict:?}"),
+        };
+        assert_eq!(more(&[]), None);
+        // Two of 16 (with those that are added) pass, 22.5 % would with 10 points more: v = .225 · .775 / .8 + .125 · .875 / .2 = .765, and
+        // 2 v ln 40 / .01 = 564.
+        assert_eq!(more(&retries(14, 14)), Some(560));
+        assert!(more(&retries(300, 14)).unwrap() < 300);
+        assert_eq!(more(&retries(900, 14)), None, "10 points would have shown");
+    }
+
+    #[test]
+    fn few_trials_are_compared_plainly_and_many_by_weight() {
+        let few = Effect::of(&retries(149, 14));
+        assert_eq!((few.held_out.trials, few.method), (30, Method::Aipw));
+        let few = Effect::of(&retries(145, 14));
+        assert_eq!((few.held_out.trials, few.method), (29, Method::Newcombe));
+        let one_task: Vec<Trial> =
+            retries(400, 14).into_iter().map(|trial| Trial { task: "same".to_owned(), ..trial }).collect();
+        let one_task = Effect::of(&one_task);
+        assert_eq!(one_task.method, Method::Newcombe);
+        assert!(one_task.lift.is_some());
+    }
+
+    #[test]
+    fn tasks_are_counted_not_their_trials() {
+        let trial = |n: usize, task: usize| Trial {
+            task: format!("{task}"),
+            probability: 0.5,
+            injected: n % 2 == 0,
+            // Lessons help half of the tasks with every trial, and harm the others.
+            passed: (n % 2 == 0) == (task % 2 == 0),
+            ..Trial::default()
+        };
+        let width = |tasks: usize| {
+            let trials: Vec<Trial> = (0..400).map(|n| trial(n, n / 2 % tasks)).collect();
+            Effect::of(&trials).lift.map(|lift| lift.high - lift.low).unwrap()
+        };
+        assert!(width(10) > 3.0 * width(200), "{} {}", width(10), width(200));
+    }
+
+    #[test]
+    fn what_an_extra_pass_costs_needs_a_lift() {
+        assert_eq!(Effect::of(&retries(900, 14)).tokens_per_extra_success, None);
+        let helped = |n: usize, trial: Trial| Trial { passed: trial.injected && n % 2 == 0, ..trial };
+        let trials: Vec<Trial> = retries(900, 14).into_iter().enumerate().map(|(n, trial)| helped(n, trial)).collect();
+        let effect = Effect::of(&trials);
+        // 30 tokens more for half a pass.
+        let cost = effect.tokens_per_extra_success.unwrap();
+        assert!((cost - 60.0).abs() < 3.0, "{cost}");
+        assert_eq!(effect.verdict, Verdict::Helps);
+    }
+
+    #[test]
+    fn an_effect_without_practical_use_is_told_in_the_end() {
+        assert_eq!(Effect::of(&retries(20_000, 14)).verdict, Verdict::NoPracticalEffect);
+    }
+
+    #[test]
+    fn what_no_coin_drew_is_left_out() {
+        let good = retries(40, 14);
+        let mut with_bad = good.clone();
+        for probability in [0.0, 1.0, -0.5, 7.0, f64::NAN, f64::INFINITY, f64::MIN_POSITIVE, 1.0 - f64::EPSILON] {
+            with_bad.insert(5, Trial { probability, passed: true, tokens: u64::MAX, ..good[1].clone() });
+        }
+        let (all, clean) = (Effect::of(&with_bad), Effect::of(&good));
+        assert_eq!((all.trials, all.ignored), (40, 8));
+        assert_eq!(Effect { ignored: 0, ..all }, clean);
+        assert_eq!(lesson_effects(&with_bad), lesson_effects(&good));
+    }
+
+    #[test]
+    fn nothing_and_one_arm_have_no_lift() {
+        for trials in [vec![], vec![retries(2, 14)[1].clone()], vec![retries(1, 14)[0].clone()]] {
+            let effect = Effect::of(&trials);
+            assert_eq!((effect.lift, effect.tokens_per_extra_success), (None, None));
+            assert!(matches!(effect.verdict, Verdict::Undecided { .. }));
+            assert!(lesson_effects(&trials).iter().all(|lesson| lesson.helps.is_finite()));
+        }
+    }
+
+    #[test]
+    fn the_ends_of_every_number_stay_numbers() {
+        let extreme = |n: u32| Trial {
+            probability: if n.is_multiple_of(2) { 0.01 } else { 0.99 },
+            injected: n.is_multiple_of(2),
+            passed: n.is_multiple_of(2),
+            tokens: u64::MAX,
+            task: n.to_string(),
+            lessons: vec![String::new()],
+            ..Trial::default()
+        };
+        let trials: Vec<Trial> = (0..20_000).map(extreme).collect();
+        let text = serde_json::to_string(&(Effect::of(&trials), lesson_effects(&trials))).unwrap();
+        // JSON has no infinity: it would be written as null.
+        assert_eq!(text.matches("null").count(), 0, "{text}");
+    }
+
+    #[test]
+    fn its_form_is_plain_json() {
+        let effect = Effect::of(&retries(40, 14));
+        let json = serde_json::to_value(&effect).unwrap();
+        assert_eq!(json["heldOut"], serde_json::json!({ "passed": 0, "trials": 8 }));
+        assert_eq!((&json["method"], &json["verdict"]["kind"]), (&"newcombe".into(), &"undecided".into()));
+        assert!(
+            json["verdict"]["more"].is_u64() && json["eHelps"].is_number() && json["tokensPerExtraSuccess"].is_null()
+        );
+        assert_eq!(serde_json::from_value::<Effect>(json).unwrap(), effect);
+    }
+
+    #[test]
+    fn lessons_beyond_what_a_prompt_shows_are_not_judged() {
+        let names = |number: usize| (0..number).map(|n| format!("ref-{n}")).collect::<Vec<_>>();
+        let shown = |lessons: Vec<String>| lesson_effects(&[Trial { lessons, ..retries(2, 14)[1].clone() }]).len();
+        assert_eq!((shown(names(MAX_LESSONS)), shown(names(MAX_LESSONS + 1))), (MAX_LESSONS, 0));
+        assert_eq!(shown(vec!["same".to_owned(); 2]), 1);
+    }
+}

@@ -125,16 +125,21 @@ mod tests {
         Trial { probability: 0.5, injected, passed, ..Trial::default() }
     }
 
+    /// What a side begins with.
+    fn nothing(held: f64) -> bool {
+        (held - 1.0).abs() < 1e-12
+    }
+
     /// Worked out by hand. First trial: no bet. Second: usual 1.5/3 = 0.5, change -0.5 · -2 = 1 at a share of 1.5 / ((2.25 + 1)/2) = 0.923, cut at
     /// 0.5 / (2 · 0.5) = 0.5; so 1 becomes 1.5.
     #[test]
     fn bets_follow_what_was_seen() {
         let mut evidence = Evidence::default();
         evidence.count(&trial(true, true));
-        assert_eq!([evidence.helps(), evidence.hurts()], [1.0, 1.0]);
+        assert!(nothing(evidence.helps()) && nothing(evidence.hurts()));
         evidence.count(&trial(false, false));
         assert!((evidence.helps() - 1.5).abs() < 1e-12, "{}", evidence.helps());
-        assert_eq!(evidence.hurts(), 1.0);
+        assert!(nothing(evidence.hurts()));
     }
 
     #[test]
@@ -144,8 +149,8 @@ mod tests {
             good.count(&trial(n % 2 == 0, n % 2 == 0));
             bad.count(&trial(n % 2 == 0, n % 2 == 1));
         }
-        assert!(good.helps() > 1000.0 && good.hurts() == 1.0, "{good:?}");
-        assert!(bad.hurts() > 1000.0 && bad.helps() == 1.0, "{bad:?}");
+        assert!(good.helps() > 1000.0 && nothing(good.hurts()), "{good:?}");
+        assert!(bad.hurts() > 1000.0 && nothing(bad.helps()), "{bad:?}");
         assert!(!good.shows_no_practical_effect() && !bad.shows_no_practical_effect());
     }
 }

@@ -143,13 +143,13 @@ fn intervals_hold_the_truth() {
 #[test]
 #[ignore = "80,000 records of each size"]
 fn intervals_hold_the_truth_in_full() {
-    for retries in [20, 50, 200, 1000] {
+    for retries in [20, 50, 100, 200, 300, 400, 1000] {
         let (mean, each) = coverages(&WORLDS, retries, 10_000);
         println!("{retries} retries: {mean:.3}; {each:.3?}");
         assert!((0.93..=0.97).contains(&mean), "{retries}: {mean}");
-        // Ten held-out trials at 10 % have few outcomes: there the interval is wider than it would have to be.
-        let most = if retries == 20 { 0.99 } else { 0.97 };
-        assert!(each.iter().all(|coverage| (0.93..=most).contains(coverage)), "{retries}: {each:?}");
+        // Never too narrow in any world. Where a rate of 10 % meets few trials it is wider than it would have to be, so that single worlds
+        // lie above 97 %: up to 99 % at 20 retries, 98 % at 200.
+        assert!(each.iter().all(|coverage| (0.93..=0.995).contains(coverage)), "{retries}: {each:?}");
     }
 }
 

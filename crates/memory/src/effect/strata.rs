@@ -35,7 +35,7 @@ pub(super) struct Strata<'a> {
     numbers: Numbers<'a>,
     all: Tally,
     arms: [Tally; 2],
-    strata: Vec<[Tally; 2]>,
+    each: Vec<[Tally; 2]>,
 }
 
 impl<'a> Strata<'a> {
@@ -43,10 +43,10 @@ impl<'a> Strata<'a> {
     /// and this towards that of all trials.
     pub(super) fn expect_then_count(&mut self, trial: &'a Trial) -> [f64; 2] {
         let number = self.numbers.number(&trial.stratum);
-        if number == self.strata.len() {
-            self.strata.push([Tally::default(); 2]);
+        if number == self.each.len() {
+            self.each.push([Tally::default(); 2]);
         }
-        let stratum = &mut self.strata[number];
+        let stratum = &mut self.each[number];
         let expected = [0, 1].map(|arm: usize| stratum[arm].towards(self.arms[arm].towards(self.all.rate())));
         let (arm, outcome) = (usize::from(trial.injected), trial.outcome());
         stratum[arm].count(outcome);

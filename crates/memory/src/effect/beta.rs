@@ -66,7 +66,7 @@ impl Beta {
         (front * fraction).clamp(0.0, 1.0)
     }
 
-    /// The rate that is not exceeded with this probability, by bisection, to 12 digits after the point.
+    /// The rate that is not exceeded with this probability, by bisection, to 9 digits after the point.
     pub(super) fn quantile(self, probability: f64) -> f64 {
         bisect(0.0, 1.0, |rate| self.at_most(rate) < probability)
     }
@@ -86,8 +86,8 @@ pub(super) fn t_975(degrees: f64) -> f64 {
 
 /// Where `is_below` ends to hold between `low` and `high`.
 fn bisect(mut low: f64, mut high: f64, is_below: impl Fn(f64) -> bool) -> f64 {
-    // 2^-44 of the width.
-    for _ in 0..44 {
+    // 2^-32 of the width.
+    for _ in 0..32 {
         let middle = f64::midpoint(low, high);
         if is_below(middle) { low = middle } else { high = middle }
     }
@@ -131,7 +131,7 @@ mod tests {
     fn a_quantile_is_where_its_probability_is_reached() {
         for rate in [Beta { passes: 1.4, failures: 6.6 }, Beta { passes: 300.0, failures: 1_000.0 }] {
             for probability in [0.025, 0.5, 0.975] {
-                assert!((rate.at_most(rate.quantile(probability)) - probability).abs() < 1e-9);
+                assert!((rate.at_most(rate.quantile(probability)) - probability).abs() < 1e-7);
             }
         }
     }

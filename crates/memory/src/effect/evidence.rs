@@ -153,4 +153,29 @@ mod tests {
         assert!(bad.hurts() > 1000.0 && nothing(bad.helps()), "{bad:?}");
         assert!(!good.shows_no_practical_effect() && !bad.shows_no_practical_effect());
     }
+
+    /// From the formulas of Waudby-Smith and Ramdas written down once more in Python: 60 trials, one in five held out.
+    #[test]
+    fn a_longer_record_has_the_evidence_that_was_worked_out_elsewhere() {
+        let mut evidence = Evidence::default();
+        for k in 0..60_u32 {
+            let passed = matches!((k * k + k / 3) % 7, 1 | 2);
+            evidence.count(&Trial { probability: 0.8, ..trial(!k.is_multiple_of(5), passed) });
+        }
+        assert!((evidence.helps() - 6.426_752_213_609).abs() < 1e-9, "{}", evidence.helps());
+        assert!(nothing(evidence.hurts()));
+    }
+
+    #[test]
+    fn what_was_shown_once_stays_shown() {
+        let mut evidence = Evidence::default();
+        for n in 0..40 {
+            evidence.count(&trial(n % 2 == 0, n % 2 == 0));
+        }
+        let shown = evidence.helps();
+        for n in 0..10 {
+            evidence.count(&trial(n % 2 == 0, n % 2 == 1));
+        }
+        assert!(evidence.helps() >= shown, "{shown} {}", evidence.helps());
+    }
 }

@@ -278,4 +278,30 @@ mod tests {
         let lessons = lesson_effects(&trials);
         assert_eq!(lessons.iter().map(|lesson| lesson.lesson.as_str()).collect::<Vec<_>>(), ["b"]);
     }
+
+    #[test]
+    fn a_lesson_that_is_named_twice_is_shown_once() {
+        let (once, twice) = (["a", "b"], ["a", "a", "b"]);
+        assert_eq!(
+            lesson_effects(&[trial("", true, true, &twice), trial("", false, false, &[])]),
+            lesson_effects(&[trial("", true, true, &once), trial("", false, false, &[])])
+        );
+    }
+
+    /// Which of them did it cannot be known, however often they are shown: the interval stays nearly as wide as before anything was seen (0.5 on
+    /// either side, by 1.96), and never wider.
+    #[test]
+    fn lessons_that_are_always_together_are_not_told_apart() {
+        let width = |lessons: &[&str]| {
+            let shown = (0..400).map(|n| trial("", true, n % 5 == 0, lessons));
+            let held_out = (0..400).map(|n| trial("", false, n % 5 == 0, &[]));
+            let found = lesson_effects(&shown.chain(held_out).collect::<Vec<_>>());
+            found[0].log_odds.high - found[0].log_odds.low
+        };
+        let before = 2.0 * 1.96 * 0.5;
+        assert!(width(&["a"]) < 0.5 * before, "{}", width(&["a"]));
+        for together in [&["a", "b"][..], &["a", "b", "c", "d"]] {
+            assert!((0.6 * before..before + 0.001).contains(&width(together)), "{}", width(together));
+        }
+    }
 }

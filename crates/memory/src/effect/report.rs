@@ -68,7 +68,7 @@ pub enum Verdict {
 ///     .map(|n| Trial {
 ///         task: format!("task-{n}"),
 ///         probability: 0.5,
-///         injected: n.is_multiple_of(2),
+///         injected: n % 2 == 0,
 ///         passed: n % 2 == 0 && n % 3 != 0,
 ///         ..Trial::default()
 ///     })
@@ -223,12 +223,29 @@ mod tests {
 
     #[test]
     fn few_trials_are_compared_plainly_and_many_by_weight() {
-        let few = Effect::of(&retries(149, 14));
-        assert_eq!((few.held_out.trials, few.method), (30, Method::Aipw));
-        let few = Effect::of(&retries(145, 14));
-        assert_eq!((few.held_out.trials, few.method), (29, Method::Newcombe));
+        let compared = |trials: &[Trial]| {
+            let effect = Effect::of(trials);
+            (effect.held_out, effect.method)
+        };
+        assert_eq!(compared(&retries(149, 4)), (Arm { passed: 7, trials: 30 }, Method::Aipw));
+        assert_eq!(compared(&retries(145, 4)), (Arm { passed: 7, trials: 29 }, Method::Newcombe));
+        // Passes are as good as failures.
+        for (outcome, few) in [(true, 4), (false, 4), (true, 5), (false, 5)] {
+            let mut left = few;
+            let rare = |mut trial: Trial| {
+                trial.passed = !outcome;
+                if !trial.injected && left > 0 {
+                    (trial.passed, left) = (outcome, left - 1);
+                }
+                trial.passed = if trial.injected { trial.tokens.is_multiple_of(2) } else { trial.passed };
+                trial
+            };
+            let numbered = retries(300, 4).into_iter().enumerate().map(|(n, t)| Trial { tokens: n as u64, ..t });
+            let trials: Vec<Trial> = numbered.map(rare).collect();
+            assert_eq!(compared(&trials).1, if few < 5 { Method::Newcombe } else { Method::Aipw }, "{outcome} {few}");
+        }
         let one_task: Vec<Trial> =
-            retries(400, 14).into_iter().map(|trial| Trial { task: "same".to_owned(), ..trial }).collect();
+            retries(400, 4).into_iter().map(|trial| Trial { task: "same".to_owned(), ..trial }).collect();
         let one_task = Effect::of(&one_task);
         assert_eq!(one_task.method, Method::Newcombe);
         assert!(one_task.lift.is_some());

@@ -55,3 +55,32 @@ impl<'a> Strata<'a> {
         expected
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, for the arm with lessons: what is expected of each trial before it is counted.
+    #[test]
+    fn a_mean_is_pulled_to_its_arm_and_this_to_all() {
+        let trial = |stratum: &str, injected, passed| Trial {
+            stratum: stratum.to_owned(),
+            injected,
+            passed,
+            ..Trial::default()
+        };
+        let trials = [trial("a", true, true), trial("b", false, false), trial("a", true, true), trial("b", true, true)];
+        let mut strata = Strata::default();
+        let expected: Vec<[f64; 2]> = trials.iter().map(|trial| strata.expect_then_count(trial)).collect();
+        let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        expected[0].into_iter().for_each(|found| near(found, 0.5));
+        // All (1 + .5) / 2 = .75; the arm (1 + 20 · .75) / 21; the stratum has no trial yet.
+        near(expected[1][1], 16.0 / 21.0);
+        // All 1.5 / 3 = .5; the arm 11 / 21; the stratum's only trial passed.
+        near(expected[2][1], (1.0 + 20.0 * 11.0 / 21.0) / 21.0);
+        // Without lessons: the arm 10 / 21, and the failure counts for stratum b.
+        near(expected[2][0], 10.0 / 21.0);
+        // All 2.5 / 4 = .625; without lessons 12.5 / 21, then one failure in 21.
+        near(expected[3][0], 20.0 * (12.5 / 21.0) / 21.0);
+    }
+}

@@ -311,7 +311,7 @@ fn separation(spread: f64, shown: u64, runs: u64, pair: [f64; 2]) -> ([f64; 3], 
 }
 
 /// The information bound: a lesson alone in its prompts at a known rate of 17 % passes 27 or 10 of 100 times; forty attempts of each separate
-/// them with 0.978. Neighbours, classes and strata that have to be learned cost the rest.
+/// them with 0.977. Neighbours, classes and strata that have to be learned cost the rest.
 #[test]
 fn helpful_lessons_are_ranked_above_harmful_ones() {
     let ([_, class, adjusted], held) = separation(0.5, 40, 3, [0.6, -0.6]);

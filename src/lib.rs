@@ -1,7 +1,7 @@
 //! Makes coding agents learn from their failed attempts.
 //!
 //! A **task** ([`domain`]) is handed to an agent ([`subagents`]); the runtime records what the agent changed, runs the
-//! checks itself ([`verification`]) and judges ([`orchestrator::judge`]). A refuted attempt becomes a short written
+//! checks itself ([`verification`]) and judges ([`orchestrator::verdict`]). A refuted attempt becomes a short written
 //! reflection ([`reflection`]), which is kept as JSON Lines ([`storage`]) and put into the next attempt's prompt
 //! ([`prompt`]). Confirmed work is committed on a branch of its own ([`host`]). What may follow from what is one pure
 //! function ([`orchestrator::machine`]).

@@ -3,11 +3,11 @@
 use super::failure::OldFailures;
 use super::flaky::Doubts;
 use super::healer;
-use super::judge::{Judgement, shown};
 use super::nudge::Nudge;
 use super::resume::failure_key;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
+use super::verdict::{Judgement, shown};
 use super::watch::{Watching, WatchingParams};
 use crate::domain::{
     About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Guard,

@@ -1,10 +1,11 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
-use super::judge::RUN_ALL;
 use super::task::TaskRun;
+use super::verdict::RUN_ALL;
 use crate::domain::{
-    Allow, CheckReport, CheckScope, Expects, FailedCheck, FailureContext, FailureType, Output, Reflection, Signature,
+    Allow, CheckReport, CheckResults, CheckScope, Expects, FailedCheck, FailureContext, FailureType, Output,
+    Reflection, Signature,
 };
 use crate::prompt::{PartOrigin, with_proposed};
 
@@ -44,14 +45,14 @@ impl OldFailures {
         shown: Option<usize>,
         (expects, allow): (Expects, &[Allow]),
     ) -> Self {
-        let is_known = |i: &usize| checks[*i].is_known_red(checks, baseline, expects, allow);
+        let results = CheckResults::new(checks, baseline, expects, allow);
         let known = |check: &CheckReport| -> Vec<String> {
             let base = check.at_base(baseline).filter(|base| !base.passed() && check.scope == CheckScope::Project);
             let known = base.map(|base| check.signature.known_of(&base.signature)).unwrap_or_default();
             known.into_iter().map(str::to_owned).collect()
         };
         let known = checks.iter().map(known).collect();
-        let mut old = Self { checks: (0..checks.len()).filter(is_known).collect(), known, ..Self::default() };
+        let mut old = Self { checks: results.known_red().collect(), known, ..Self::default() };
         let shown = shown.map(|i| &checks[i]).filter(|check| check.may_be_known_red(checks, baseline, expects));
         if let Some((check, base)) = shown.and_then(|check| Some((check, check.at_base(baseline)?))) {
             old.tests = check.signature.known_of(&base.signature).into_iter().map(str::to_owned).collect();

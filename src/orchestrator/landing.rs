@@ -8,14 +8,13 @@ use super::checking::{Checked, changed_outside};
 use super::failure::{PastFailure, failed_check};
 use super::healer::Doing;
 use super::healing::{Mended, Place};
-use super::judge;
 use super::results::no_success;
 use super::resume::LastJudged;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turn::shown_diff;
 use crate::domain::{
-    CheckReport, CheckScope, CheckSpec, EventKind, FailureContext, FailureType, JournalEntry, MergeOutcome, Output,
-    ReflectionId, Status, SubtaskId, TaskMark, Timestamp, TreeId, Verdict,
+    CheckReport, CheckResults, CheckScope, CheckSpec, EventKind, FailureContext, FailureType, JournalEntry,
+    MergeOutcome, Output, ReflectionId, Status, SubtaskId, TaskMark, Timestamp, TreeId, Verdict,
 };
 use crate::services::{CommitRequest, RebaseOutcome, Rebased, UsageMeter, Workspace};
 use std::sync::Arc;
@@ -317,7 +316,8 @@ impl TaskRun {
         if !changed.is_empty() {
             return Err(changed.join("; "));
         }
-        if let Some(red) = judge::red(checks, baseline, self.task.expects, &self.task.allow) {
+        let results = CheckResults::new(checks, baseline, self.task.expects, &self.task.allow);
+        if let Some(red) = results.counted().find(|&i| !checks[i].passed()) {
             return Ok(Some(red));
         }
         // Fewer tests than at the base may be what was merged before.

@@ -4,7 +4,7 @@
 //! every loop is visible here: attempts per subtask, agents in the chain, transient runs. Only a rate limit is waited for
 //! as often as it comes; it uses no attempt, and an interruption ends the wait.
 
-use super::judge::Judgement;
+use super::verdict::Judgement;
 use crate::domain::policy::{LimitWait, RetryStart};
 use crate::domain::{AttemptCount, Ending, EndingEffect, Proof, Status, Stop, Timestamp, TreeId, Verdict};
 use crate::services::RetryFrom;

@@ -28,7 +28,6 @@ mod flaky;
 mod halt;
 pub mod healer;
 mod healing;
-pub mod judge;
 mod landing;
 mod lesson;
 mod limits;
@@ -51,6 +50,7 @@ mod telling;
 pub mod track_record;
 mod turn;
 pub mod turns;
+pub mod verdict;
 mod waiting;
 mod watch;
 

@@ -3,7 +3,7 @@
 //! An exit status of 0 is what a program says last; a test runner says how many tests it ran. Where the two do not fit, nothing is
 //! confirmed.
 
-use super::judge::OnlyIf;
+use super::verdict::OnlyIf;
 use crate::domain::{Allow, Change, CheckCommand, CheckReport, belongs_to_tests};
 use crate::toolchain::{Counts, TestSummary, configures_tests, summaries};
 use std::path::{Component, Path};

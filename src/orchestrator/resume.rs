@@ -5,10 +5,10 @@
 
 use super::drive::Ended;
 use super::healer::Heals;
-use super::judge::Judgement;
 use super::machine::Input;
 use super::queue::Queue;
 use super::telling::NewestAttempts;
+use super::verdict::Judgement;
 use crate::domain::{
     Again, AttemptCount, ChangeSize, Ending, JournalEntry, MergeOutcome, Proof, ProofHunks, ProofRuns, Risk, RunId,
     RunPlan, SessionId, Status, SubtaskId, Task, TaskId, TaskList, TaskMark, TaskReport, Timestamp, TreeId, TurnsUsage,

@@ -4,12 +4,12 @@ use super::attempt::{AgentRun, Course, Judged, Stopped, first_line, in_short};
 use super::budget::{Of, UsedUp};
 use super::checking::{changed_outside, rewrote, rewrote_data};
 use super::failure::OldFailures;
-use super::judge::{Evidence, Judgement, NOTHING};
 use super::nudge::{Nudge, Nudger};
 use super::proof::Proven;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
-use super::{judge, results, review, turns};
+use super::verdict::{Evidence, Judgement, NOTHING};
+use super::{results, review, turns, verdict};
 use crate::domain::{
     AgentReport, Change, CheckReport, CheckSpec, CompletionVerdict, Ending, EventKind, Expects, FailureType, FileGlobs,
     Flaky, FlakyHow, GateOutcome, JournalEntry, Risk, Role, SessionVerdict, Severity, Standing, TranscriptItem,
@@ -293,7 +293,7 @@ impl TaskRun {
         let next = if wants_test { Turn::AskForTest } else { turns::next_turn(&turn) };
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;
-        let shown = judge::shown(&checks, &judgement);
+        let shown = verdict::shown(&checks, &judgement);
         let old = OldFailures::of(&checks, &prepared.baseline, shown, (self.expects(course), &self.task.allow));
         let judged = Judged {
             attempt: course.attempt.clone(),
@@ -340,11 +340,11 @@ impl TaskRun {
         let Stopped { report, change } = stopped;
         let last_part = course.attempt.part + 1 == self.parts.len();
         let rewrote = Self::rewrote(prepared, checks, &prepared.baseline);
-        let judgement = judge::judge(&Evidence {
+        let judgement = verdict::judge(&Evidence {
             checks,
             baseline: &prepared.baseline,
             change,
-            part: if last_part { judge::Part::Last } else { judge::Part::Earlier },
+            part: if last_part { verdict::Part::Last } else { verdict::Part::Earlier },
             expects: self.expects(course),
             is_about_red: self.task.is_fault() || self.task.expects == Expects::Fix,
             earlier: &self.earlier_checks(course.attempt.part),

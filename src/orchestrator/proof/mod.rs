@@ -27,10 +27,10 @@ use self::outcome::Outcome;
 use self::parts::{Held, Parts, Scripts};
 use super::attempt::{Course, Stopped};
 use super::checking::changed_outside;
-use super::judge::Judgement;
 use super::results::{contradiction, no_success};
 use super::task::{Prepared, TaskRun, TaskRunError};
-use super::{judge, turns};
+use super::verdict;
+use super::verdict::Judgement;
 use crate::domain::{
     Change, CheckReport, CheckSpec, CompletionVerdict, Ending, Expects, Proof, ProofHunks, ProofRuns, Ran, Surface,
     TreeId, Verdict, belongs_to_tests,
@@ -328,7 +328,7 @@ impl TaskRun {
         (by_checks, completion): (Judgement, &CompletionVerdict),
         diff: &Diff,
     ) -> Result<Option<Proven>, TaskRunError> {
-        let weighed = turns::weigh(by_checks.clone(), completion, &stopped.report.ending);
+        let weighed = verdict::weigh(by_checks.clone(), completion, &stopped.report.ending);
         let asks = by_checks.verdict == Verdict::Confirmed && !completion.asks.is_empty();
         if weighed.verdict != Verdict::Unverifiable || !asks {
             return self.prove(prepared, course, stopped, checks, (weighed, diff)).await;
@@ -659,9 +659,7 @@ impl Runs<'_> {
     /// The checks that turned green, by name.
     fn turned(&self) -> Vec<String> {
         let baseline = &self.prepared.baseline;
-        let has_turned =
-            |check: &&CheckReport| check.turned_green(baseline) || !check.tests_turned(baseline).is_empty();
-        let turned = self.confirmed.checks.iter().filter(has_turned);
+        let turned = self.confirmed.checks.iter().filter(|check| check.has_turned(baseline));
         turned.map(|check| check.spec.name.clone()).collect()
     }
 
@@ -696,7 +694,7 @@ impl Runs<'_> {
         let passes = match tests.len() {
             0 => format!("{named} green"),
             1 => format!("test `{}` passes", tests[0]),
-            _ => format!("tests {} pass", judge::listed(&tests.iter().map(String::as_str).collect::<Vec<_>>())),
+            _ => format!("tests {} pass", verdict::listed(&tests.iter().map(String::as_str).collect::<Vec<_>>())),
         };
         let what = if parts.programs.is_empty() {
             format!("{passes} only with {settings} as changed, and nothing shows that this is what was to be changed")
@@ -716,7 +714,7 @@ impl Runs<'_> {
         let tests = self.tests_turned();
         // Others are red in their check still.
         let named = if tests.is_empty() { named.to_owned() } else { names_of("test", &tests) };
-        let changed = judge::first_files(&self.confirmed.change.files);
+        let changed = verdict::first_files(&self.confirmed.change.files);
         let without = if parts.code.is_empty() {
             format!("nothing but tests and what decides how they run was changed ({changed})")
         } else {
@@ -736,7 +734,7 @@ impl Runs<'_> {
             "Write a test that fails without the change of the code".to_owned()
         };
         let because = format!("{because}. {next}");
-        let refuted = turns::refuted(self.confirmed.judgement.clone(), because, self.confirmed.ending);
+        let refuted = verdict::refuted_after(self.confirmed.judgement.clone(), because, self.confirmed.ending);
         Judgement { todo: vec![next], ..refuted }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::parts::Parts;
 use crate::domain::{CheckReport, FailedTest, Ran};
-use crate::orchestrator::judge;
+use crate::orchestrator::verdict;
 use crate::toolchain;
 use std::collections::BTreeSet;
 
@@ -58,13 +58,13 @@ impl Outcome {
         };
         let beyond: BTreeSet<String> = self.red.iter().flat_map(of).collect();
         let named: Vec<&str> = beyond.iter().map(String::as_str).collect();
-        if named.is_empty() { String::new() } else { format!(" ({})", judge::listed(&named)) }
+        if named.is_empty() { String::new() } else { format!(" ({})", verdict::listed(&named)) }
     }
 
     /// Which tests fail in it: `test `a` fails`. None: nothing names them.
     pub(super) fn failing_words(&self) -> Option<String> {
         let failing: Vec<&str> = self.failing().into_iter().collect();
-        let named = judge::listed(&failing);
+        let named = verdict::listed(&failing);
         match failing.len() {
             0 => None,
             1 => Some(format!("test {named} fails")),

@@ -276,6 +276,5 @@ fn turned<'a>(
     checks: &'a [CheckReport],
     baseline: &'a [CheckReport],
 ) -> impl Iterator<Item = (&'a CheckReport, &'a CheckReport)> {
-    let has_turned = |check: &&CheckReport| check.turned_green(baseline) || !check.tests_turned(baseline).is_empty();
-    checks.iter().filter(has_turned).filter_map(|check| Some((check, check.at_base(baseline)?)))
+    checks.iter().filter(|check| check.has_turned(baseline)).filter_map(|check| Some((check, check.at_base(baseline)?)))
 }

@@ -214,11 +214,17 @@ impl CheckReport {
         before.failing.keys().map(String::as_str).filter(|test| now.passes(test, before)).collect()
     }
 
+    /// Whether it was red at the base and is green now, or a test in it that was.
+    #[must_use]
+    pub fn has_turned(&self, baseline: &[Self]) -> bool {
+        self.turned_green(baseline) || !self.tests_turned(baseline).is_empty()
+    }
+
     /// Whether what failed in it at the base is nobody's fault, if nothing else is red in it: see [`CheckReport::is_known_red`].
     #[must_use]
     pub fn may_be_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
         let own = all.iter().any(|check| check.scope == CheckScope::Task);
-        let turned = |check: &Self| check.turned_green(baseline) || !check.tests_turned(baseline).is_empty();
+        let turned = |check: &Self| check.has_turned(baseline);
         self.scope == CheckScope::Project && (expects != Expects::Fix || own || all.iter().any(turned))
     }
 

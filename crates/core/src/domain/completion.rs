@@ -170,6 +170,12 @@ impl CompletionVerdict {
             reasons: Vec::new(),
         }
     }
+
+    /// Whether it leaves something for the agent to do.
+    #[must_use]
+    pub fn has_left_something(&self) -> bool {
+        !self.missing.is_empty() || !self.next_actions.is_empty()
+    }
 }
 
 /// What kind of work a task asks for; from the task's own words, never from the agent's answer.

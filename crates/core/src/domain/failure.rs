@@ -143,6 +143,32 @@ pub enum FailureType {
     EmptyChange,
 }
 
+impl FailureType {
+    /// What kind of failure an ending makes of work that is refuted, as far as the ending tells.
+    #[must_use]
+    pub fn of(ending: &Ending) -> Self {
+        match ending {
+            Ending::Timeout | Ending::Hang => Self::Timeout,
+            Ending::Crash | Ending::AgentError | Ending::Context | Ending::Budget | Ending::Permission => {
+                Self::AgentError
+            }
+            Ending::Finished => Self::FalseDone,
+            Ending::RateLimited { .. }
+            | Ending::Quota
+            | Ending::Transient
+            | Ending::Auth
+            | Ending::Nudged
+            | Ending::Cancelled => Self::CheckFailed,
+        }
+    }
+
+    /// Whether it is no failure of the agent's run: what the work itself lacks is then worth naming.
+    #[must_use]
+    pub fn is_of_work(self) -> bool {
+        !matches!(self, Self::Timeout | Self::AgentError)
+    }
+}
+
 /// What a failure looks like, stripped of what changes from run to run: two failures with equal
 /// [`fingerprint`](Signature::fingerprint)s are *the same failure*.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

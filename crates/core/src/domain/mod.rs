@@ -26,6 +26,7 @@
 mod attempt;
 mod capture;
 mod check;
+mod check_results;
 mod commit;
 mod completion;
 mod decompose;
@@ -62,6 +63,7 @@ pub use capture::{
     Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
 };
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+pub use check_results::CheckResults;
 pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
 pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,

@@ -3,9 +3,9 @@
 use super::facts::View;
 use super::finding::{Finding, Todo};
 use super::timeline::is_script;
-use crate::domain::{CheckReport, Expects};
+use crate::domain::{CheckReport, CheckResults, Expects};
 use crate::prompt::{last_bytes, plain};
-use crate::services::{Observed, TurnEvidence};
+use crate::services::TurnEvidence;
 use crate::verification::commands::{CommandKind, Run, runs};
 
 /// So much of a failing check's output is shown: runners say at the end what failed.
@@ -32,35 +32,21 @@ impl<'a> Runtime<'a> {
         };
         let expects = turn.expects.unwrap_or_default();
         let (checks, baseline) = (&observed.checks, &observed.baseline);
-        let counted: Vec<&CheckReport> =
-            checks.iter().filter(|check| !check.is_known_red(checks, baseline, expects, &turn.allow)).collect();
-        let ran = |check: &&&CheckReport| {
-            !check.is_not_run() || check.at_base(baseline).is_some_and(|base| !base.is_not_run())
-        };
-        let by_test = checks.iter().any(|check| !check.tests_turned(baseline).is_empty());
-        // Where each of its tests is compared, a check that is known to be red says as much as a green one.
-        let compared = |check: &&CheckReport| {
-            check.is_known_red(checks, baseline, expects, &turn.allow) && check.tests_beside(baseline).is_some()
-        };
-        let compared: Vec<&CheckReport> = checks.iter().filter(compared).collect();
-        if counted.iter().find(ran).is_none() && compared.is_empty() {
-            return Self::Silent(silence(observed));
+        let results = CheckResults::new(checks, baseline, expects, &turn.allow);
+        if results.are_silent() {
+            return Self::Silent(results.why_silent().unwrap_or_else(|| "the runtime ran no check".to_owned()));
         }
-        let unseen = |check: &CheckReport| check.fails_unseen(checks, baseline, expects);
-        let red = counted.iter().find(|check| !check.passed() && unseen(check).is_none());
-        if let (None, Some(why)) = (red, counted.iter().find_map(|check| unseen(check))) {
-            return Self::Silent(why);
-        }
-        if let Some(red) = red {
+        if let Some(red) = results.red().next().map(|i| &checks[i]) {
             let why = red.tests_beside(baseline).map(|beside| beside.words()).unwrap_or_default();
             return Self::Red(red, why);
         }
-        let turned = counted.iter().any(|check| check.at_base(baseline).is_some_and(|base| !base.passed()));
-        if expects == Expects::Fix && !turned && !by_test {
-            let known = checks.iter().filter(|check| check.is_known_red(checks, baseline, expects, &turn.allow));
-            return Self::NothingFixed(known.map(|check| check.spec.name.as_str()).collect());
+        if let Some((_, why)) = results.red_unseen() {
+            return Self::Silent(why);
         }
-        Self::Green(counted.into_iter().chain(compared).collect())
+        if expects == Expects::Fix && results.turned().next().is_none() {
+            return Self::NothingFixed(results.known_red().map(|i| checks[i].spec.name.as_str()).collect());
+        }
+        Self::Green(results.counted().chain(results.compared()).map(|i| &checks[i]).collect())
     }
 
     /// The runtime ran, after the last change, a check that may be of this kind; one that is surely of another
@@ -81,14 +67,6 @@ impl<'a> Runtime<'a> {
             Self::Red(check, _) => Some(check).filter(|c| !c.is_not_run() && covering(c)).copied(),
             Self::Silent(_) | Self::NothingFixed(_) => None,
         }
-    }
-}
-
-fn silence(observed: &Observed) -> String {
-    match observed.checks.iter().find(|check| check.is_not_run()) {
-        Some(check) => format!("check `{}` was {}", check.spec.name, check.how()),
-        None if observed.checks.is_empty() => "the runtime ran no check".to_owned(),
-        None => "the only checks were red before and are red for the same reason".to_owned(),
     }
 }
 

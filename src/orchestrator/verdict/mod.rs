@@ -1,0 +1,316 @@
+//! The verdict on an attempt: what the runtime's own evidence says, in three values, never as an average. Checks first ([`judge`]), then
+//! gates and whoever was asked ([`weigh()`]). Pure.
+
+mod weigh;
+mod words;
+
+pub use self::weigh::{refuted as refuted_after, weigh};
+pub use self::words::NOTHING;
+pub(super) use self::words::{first_files, listed};
+
+use self::words::{as_before, has_turned, is_red, nothing_changed, only_tests};
+use super::proof;
+use super::results::{loses_tests, no_success, rearranges};
+use crate::domain::{
+    Allow, Change, CheckReport, CheckResults, CheckScope, CheckSpec, Ending, Expects, FailureType, Proof, Verdict,
+};
+
+/// What is known of an attempt when its checks have run.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// The checks after the agent stopped, in order.
+    pub checks: &'a [CheckReport],
+    /// The same checks at the base.
+    pub baseline: &'a [CheckReport],
+    /// What the attempt changed.
+    pub change: &'a Change,
+    /// Whether the task's end is judged, or a part before it.
+    pub part: Part,
+    /// What kind of change confirms the task.
+    pub expects: Expects,
+    /// Whether the task is about what is red: a fault, or a fix that is expected. Of any other a test of the project that turns green may be
+    /// somebody else's.
+    pub is_about_red: bool,
+    /// Checks of earlier parts alone: what turned green in them is none of this part's doing.
+    pub earlier: &'a [CheckSpec],
+    /// What the task permits.
+    pub allow: &'a [Allow],
+    /// Why the agent stopped.
+    pub ending: &'a Ending,
+    /// Files that it may not change and did.
+    pub protected: &'a [String],
+    /// What it changed in the user's repository beside the files.
+    pub tampered: &'a [String],
+    /// Checks that fail at the base too by now, where they passed before: their failure is nobody's.
+    pub doubted: &'a [(CheckScope, CheckSpec)],
+    /// Why `setup` does not go through with the work, where it does at the base; no check ran then.
+    pub not_set_up: Option<&'a str>,
+    /// What is green only where the agent worked, and why.
+    pub only_there: Option<&'a str>,
+    /// What a green check has changed of what decides what it tests.
+    pub rewrote: Option<&'a str>,
+}
+
+/// What is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// A part before the last: without checks of its own it must at least change something.
+    Earlier,
+    /// The last or only part: the task's own end.
+    Last,
+}
+
+/// What the evidence says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judgement {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What a confirmation rests on.
+    pub proof: Option<Proof>,
+    /// Why, in words.
+    pub because: String,
+    /// What kind of failure it is, if it is one.
+    pub failure: Option<FailureType>,
+    /// The check that shows the failure, as an index into [`Evidence::checks`].
+    pub failing: Option<usize>,
+    /// What a person must do before anything can go on.
+    pub person: Vec<String>,
+    /// What the agent is to do, where something else than a red check refutes the attempt.
+    pub todo: Vec<String>,
+    /// It is confirmed only if the task's owner permits this; else it is refuted.
+    pub only_if: Option<OnlyIf>,
+}
+
+/// What the agent is to do where tests were not run, or not to their end.
+pub(super) const RUN_ALL: &str =
+    "Bring back the tests of the base as they were, let all of them run to their end, and change the code instead";
+
+/// What a confirmation hangs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnlyIf {
+    /// What would have to be permitted.
+    pub permits: Allow,
+    /// Why it is refuted otherwise.
+    pub otherwise: String,
+}
+
+/// Judges an attempt.
+///
+/// Checks green and a change as expected confirm it, whatever the agent says or exits with. A project's check that was
+/// red at base with the same signature says nothing either way. Nothing checkable is `unverifiable`. A check whose test summary
+/// does not fit its exit status, or counts fewer tests than at the base, refutes it.
+#[must_use]
+pub fn judge(evidence: &Evidence<'_>) -> Judgement {
+    let results = CheckResults::new(evidence.checks, evidence.baseline, evidence.expects, evidence.allow);
+    let refuted = || beside_checks(evidence).or_else(|| by_red(evidence, &results));
+    refuted().unwrap_or_else(|| by_green(evidence, &results))
+}
+
+/// What refutes an attempt whatever its checks say.
+fn beside_checks(evidence: &Evidence<'_>) -> Option<Judgement> {
+    let (because, todo) = if !evidence.tampered.is_empty() {
+        let todo =
+            "Change files of the workspace and nothing else: branches, tags, hooks and settings stay as they are";
+        (evidence.tampered.join("; "), todo.to_owned())
+    } else if !evidence.protected.is_empty() {
+        let files = evidence.protected.join(", ");
+        let todo = format!("Leave {files} as they are at the base, and do the task by other files");
+        (format!("it changed protected files: {files}"), todo)
+    } else if !evidence.change.leads_out.is_empty() {
+        let links = evidence.change.leads_out.join(", ");
+        let todo = "Put the files themselves into the repository instead of links";
+        (format!("it links to what is not in the repository, so that nobody else has it: {links}"), todo.to_owned())
+    } else if let Some(because) = evidence.not_set_up {
+        let todo = "Run the project's set-up with the change, and see it go through";
+        (format!("with this work, {because}"), todo.to_owned())
+    } else {
+        let is_idle = evidence.part == Part::Earlier && evidence.change.no_op;
+        return is_idle.then(|| refuted(evidence, None, nothing_changed(evidence.change)));
+    };
+    Some(refuted(evidence, None, because).with_todo(todo))
+}
+
+/// What is red, or green without saying anything.
+fn by_red(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Option<Judgement> {
+    let (checks, baseline) = (evidence.checks, evidence.baseline);
+    if results.are_silent() {
+        return Some(unverifiable(evidence, results));
+    }
+    let red = |doubted: bool| results.red().find(|&i| doubtful(evidence, i) == doubted);
+    if let Some(red) = red(false) {
+        if let Some(because) = evidence.only_there {
+            return Some(only_there(evidence, red, because));
+        }
+        let because = format!("{}{}", is_red(&checks[red], baseline), only_tests(evidence.change));
+        return Some(refuted(evidence, Some(red), because));
+    }
+    if let Some(red) = red(true) {
+        return Some(doubted(evidence, red));
+    }
+    if let Some(because) = evidence.rewrote {
+        let todo = "Keep what runs from writing to tests and to what decides how they run";
+        return Some(refuted(evidence, None, because.to_owned()).with_todo(todo));
+    }
+    let is_empty = evidence.change.no_op || evidence.change.files.is_empty();
+    if is_empty && evidence.expects != Expects::Nothing {
+        return Some(refuted(evidence, None, nothing_changed(evidence.change)));
+    }
+    if let Some(because) = checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?)) {
+        return Some(refuted(evidence, None, because).with_todo(RUN_ALL));
+    }
+    let (red, why) = results.red_unseen()?;
+    let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
+    Some(Judgement::new(Verdict::Unverifiable, because))
+}
+
+/// All that counts is green: what that proves.
+fn by_green(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Judgement {
+    let (checks, baseline) = (evidence.checks, evidence.baseline);
+    let red: Vec<&CheckReport> = results.known_red().map(|i| &checks[i]).collect();
+    let judgement = match (results.turned().find(|&i| shows_this_task(evidence, i)), evidence.expects) {
+        (None, Expects::Fix) => {
+            let red = as_before(&red, baseline, None);
+            let because = format!("a fix was asked for, and no check that was red turned green{red}");
+            let todo = "Add a test that shows the fault, see it fail, and then fix the code";
+            return refuted(evidence, None, because).with_todo(todo);
+        }
+        (Some(i), _) => {
+            let red = as_before(&red, baseline, Some(&checks[i]));
+            confirmed(Proof::TurnedGreen, format!("{}{red}", has_turned(&checks[i], baseline)))
+        }
+        (None, _) => {
+            let because = stayed_green(evidence, results);
+            let red = as_before(&red, baseline, results.turned().next().map(|i| &checks[i]));
+            confirmed(Proof::StayedGreen, format!("{because}{red}"))
+        }
+    };
+    // A check that is known to be red is asked too: the same failure among fewer tests is no old failure.
+    let loses = |check: &CheckReport| loses_tests(check, check.at_base(baseline)?, rearranges(check, evidence.change));
+    let only_if = checks.iter().filter_map(loses).find(|lost| !evidence.allow.contains(&lost.permits));
+    Judgement { only_if, ..judgement }
+}
+
+/// Whether that this check turned green shows what was asked for.
+fn shows_this_task(evidence: &Evidence<'_>, i: usize) -> bool {
+    let check = &evidence.checks[i];
+    let is_own = check.scope == CheckScope::Task || waited_for_a_name(check, evidence.baseline);
+    !evidence.is_of_earlier(check) && (is_own || evidence.is_about_red && !evidence.has_own_check())
+}
+
+/// Why nothing tells the change from no change.
+fn stayed_green(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> String {
+    let counts = results.counted().next().is_some();
+    let Some(turned) = results.turned().next().map(|i| &evidence.checks[i]) else {
+        return match (results.known_red().next().is_some(), counts) {
+            (false, _) => "every check was green before and is green still".to_owned(),
+            (true, false) => "no test fails that did not fail before".to_owned(),
+            (true, true) => "every check that counts was green before and is green still".to_owned(),
+        };
+    };
+    let words = has_turned(turned, evidence.baseline);
+    if evidence.is_of_earlier(turned) {
+        return format!("{words}, which is the check of an earlier part");
+    }
+    let how = if evidence.has_own_check() || evidence.is_about_red {
+        "a check of its own that is red until then shows it"
+    } else {
+        "if it was, give the task `\"expects\": \"fix\"`"
+    };
+    format!("{words}; whether that was asked for is not known: {how}")
+}
+
+impl Evidence<'_> {
+    /// Whether the task's owner gave this part a check: what it does not show, those of others do not show for it.
+    fn has_own_check(&self) -> bool {
+        self.checks.iter().any(|check| check.scope == CheckScope::Task && !self.is_of_earlier(check))
+    }
+
+    fn is_of_earlier(&self, check: &CheckReport) -> bool {
+        check.scope == CheckScope::Task && self.earlier.contains(&check.spec)
+    }
+}
+
+/// The check that shows a failure: the one that the verdict rests on, or the task's first red one where it rests on something else (an
+/// empty change). As an index.
+#[must_use]
+pub fn shown(checks: &[CheckReport], judgement: &Judgement) -> Option<usize> {
+    let of_task = || checks.iter().position(|check| check.scope == CheckScope::Task && !check.passed());
+    judgement.failing.or_else(of_task)
+}
+
+impl Judgement {
+    /// A verdict and why, and nothing else.
+    pub(super) fn new(verdict: Verdict, because: String) -> Self {
+        let (proof, failure, failing, only_if) = (None, None, None, None);
+        Self { verdict, proof, because, failure, failing, person: Vec::new(), todo: Vec::new(), only_if }
+    }
+
+    /// The same, with what the agent is to do about it.
+    fn with_todo(self, todo: impl Into<String>) -> Self {
+        Self { todo: vec![todo.into()], ..self }
+    }
+}
+
+/// Whether what turned green failed before only for a name that was missing: such tests wait for what is new.
+fn waited_for_a_name(check: &CheckReport, baseline: &[CheckReport]) -> bool {
+    let Some(before) = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref()) else { return false };
+    let passes = |test: &String| check.passed() || check.tests_turned(baseline).contains(&test.as_str());
+    let mut turned = before.failing.iter().filter(|(test, _)| passes(test)).peekable();
+    turned.peek().is_some() && turned.all(|(_, failed)| proof::is_about_a_name(&failed.how))
+}
+
+fn confirmed(proof: Proof, because: String) -> Judgement {
+    Judgement { proof: Some(proof), ..Judgement::new(Verdict::Confirmed, because) }
+}
+
+fn unverifiable(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Judgement {
+    let without_check = if evidence.part == Part::Earlier {
+        "this part has no check of its own (`subtasks[].checks`); those of the task and of the project run at the end of the last one"
+    } else {
+        "there is no check; give the task one (`checks`), or the project"
+    };
+    let because = results.why_silent().unwrap_or_else(|| without_check.to_owned());
+    Judgement::new(Verdict::Unverifiable, because)
+}
+
+fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
+    let timed_out = failing.is_some_and(|i| evidence.checks[i].timed_out);
+    let failure = match FailureType::of(evidence.ending) {
+        failure if failure.is_of_work() && evidence.change.no_op => FailureType::EmptyChange,
+        failure if failure.is_of_work() && timed_out => FailureType::Timeout,
+        failure => failure,
+    };
+    let verdict = if evidence.ending.claims_done() { Verdict::FalseDone } else { Verdict::Failed };
+    Judgement { failure: Some(failure), failing, ..Judgement::new(verdict, because) }
+}
+
+/// The agent has seen it pass, so that it is no lie; but nobody who gets the change will.
+fn only_there(evidence: &Evidence<'_>, red: usize, because: &str) -> Judgement {
+    let judgement = refuted(evidence, Some(red), because.to_owned());
+    Judgement { verdict: Verdict::Failed, failure: Some(FailureType::OnlyInWorkspace), ..judgement }
+}
+
+/// It is not done, as far as can be told; but that is not known to be the agent's fault, and so it is no lie.
+fn doubted(evidence: &Evidence<'_>, red: usize) -> Judgement {
+    let check = &evidence.checks[red];
+    let because = format!(
+        "check `{}` is red ({}), and by now also at the base, where it was green: it is flaky, or something around the \
+         files is gone",
+        check.spec.name,
+        check.how()
+    );
+    let judgement = refuted(evidence, Some(red), because);
+    let failure = judgement.failure.map(|failure| match failure {
+        FailureType::FalseDone => FailureType::CheckFailed,
+        failure => failure,
+    });
+    Judgement { verdict: Verdict::Failed, failure, ..judgement }
+}
+
+fn doubtful(evidence: &Evidence<'_>, i: usize) -> bool {
+    let check = &evidence.checks[i];
+    evidence.doubted.iter().any(|(scope, spec)| *scope == check.scope && *spec == check.spec)
+}
+
+#[cfg(test)]
+mod tests;

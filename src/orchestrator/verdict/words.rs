@@ -1,0 +1,143 @@
+//! What a verdict rests on, in words.
+
+use crate::domain::{Change, CheckReport, CheckScope, belongs_to_tests};
+use crate::prompt::{one_line, shorten};
+use crate::toolchain;
+
+/// How it is said that nothing was changed.
+pub const NOTHING: &str = "nothing was changed";
+
+/// Says that the agent did nothing. What differs from the base all the same, it found there.
+pub(super) fn nothing_changed(change: &Change) -> String {
+    if change.files.is_empty() {
+        return NOTHING.to_owned();
+    }
+    let files = change.files.join(", ");
+    format!("{NOTHING} in this attempt; what differs from the base is of an earlier one: {files}")
+}
+
+/// Which checks are red as they were before. Of `named`, the tests that pass now stand in the sentence already.
+pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: Option<&CheckReport>) -> String {
+    let of = |check: &&CheckReport| {
+        let name = &check.spec.name;
+        let stops = |check: &CheckReport| {
+            let is_cut = toolchain::summaries(&check.output.text()).last().is_some_and(|said| !said.whole);
+            is_cut || check.signature.counted.as_ref().is_some_and(|counted| counted.stopped)
+        };
+        let stops = if check.at_base(baseline).is_some_and(stops) {
+            ", and stops at a failure, so that what stands behind it was not run, before and now"
+        } else {
+            ""
+        };
+        let Some((now, before)) = failing(check, baseline) else {
+            return format!("; check `{name}` is red as it was before{stops}");
+        };
+        let turned = check.tests_turned(baseline);
+        let is_named = named.is_some_and(|named| std::ptr::eq(named, *check));
+        let turned = if turned.is_empty() || is_named { String::new() } else { format!("; {}", passing(&turned)) };
+        format!("{turned}; check `{name}` is still red, only by tests that failed before ({now} of {before}){stops}")
+    };
+    let words: String = red.iter().map(of).collect();
+    if words.is_empty() { words } else { format!("{words}, which says nothing of the work") }
+}
+
+/// How many tests fail in it, and how many failed at the base, where both name them.
+pub(super) fn failing(check: &CheckReport, baseline: &[CheckReport]) -> Option<(usize, usize)> {
+    let count = |check: &CheckReport| Some(check.signature.counted.as_ref()?.failing.len()).filter(|count| *count > 0);
+    Some((count(check)?, count(check.at_base(baseline)?)?))
+}
+
+/// `check `x` was red and is green now`, or the tests of it that do.
+pub(super) fn has_turned(check: &CheckReport, baseline: &[CheckReport]) -> String {
+    let name = &check.spec.name;
+    match check.tests_turned(baseline).as_slice() {
+        [] => {
+            let before = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref());
+            let failed: Vec<&str> =
+                before.iter().flat_map(|before| before.failing.keys().map(String::as_str)).collect();
+            let failed = match failed.len() {
+                0 => String::new(),
+                1 => format!(" (test {} failed before)", listed(&failed)),
+                _ => format!(" (tests {} failed before)", listed(&failed)),
+            };
+            format!("check `{name}` was red and is green now{failed}")
+        }
+        tests => format!("{} in check `{name}`", passing(tests)),
+    }
+}
+
+/// `test `a` was red and passes now`.
+pub(super) fn passing(tests: &[&str]) -> String {
+    match tests.len() {
+        1 => format!("test {} was red and passes now", listed(tests)),
+        _ => format!("tests {} were red and pass now", listed(tests)),
+    }
+}
+
+/// The first few names, each in backquotes, and how many more there are.
+pub(in crate::orchestrator) fn listed(tests: &[&str]) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<String> =
+        tests.iter().take(NAMED).map(|test| format!("`{}`", shorten(&one_line(test), 120))).collect();
+    let more = tests.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(", "))
+}
+
+/// Says that a check is red. Whoever knows that it was red before must learn why it counts.
+pub(super) fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
+    format!("check `{}` is red ({}){}", check.spec.name, check.how(), why_it_counts(check, baseline))
+}
+
+/// That a red check has nothing but tests for an answer: the code is as it was.
+pub(super) fn only_tests(change: &Change) -> String {
+    if change.no_op || change.files.is_empty() || !change.files.iter().all(|file| belongs_to_tests(file)) {
+        return String::new();
+    }
+    format!("; nothing but tests was changed: {}", first_files(&change.files))
+}
+
+/// The first few of these files, and how many more there are.
+pub(in crate::orchestrator) fn first_files(files: &[String]) -> String {
+    const NAMED: usize = 3;
+    let named: Vec<String> = files.iter().take(NAMED).map(|file| shorten(&one_line(file), 80).into_owned()).collect();
+    let more = files.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", named.join(", "))
+}
+
+/// What tells a red check from the same one at the base, where that was red, too.
+pub(super) fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> String {
+    let Some(base) = check.at_base(baseline).filter(|base| !base.passed()) else { return String::new() };
+    if let Some(beside) = check.tests_beside(baseline) {
+        let words = beside.words();
+        return if words.is_empty() {
+            what_is_left(check, base, baseline)
+        } else {
+            format!("; it was at the base too, but {words}")
+        };
+    }
+    let same = base.signature.fingerprint == check.signature.fingerprint;
+    if same && !check.signature.extent.is_within(&base.signature.extent) {
+        return "; it was at the base too, but more fails now".to_owned();
+    }
+    if same || check.scope == CheckScope::Task {
+        return String::new();
+    }
+    "; it was at the base too, but fails in another way now: what it prints does not name its tests one by one, so the whole is compared"
+        .to_owned()
+}
+
+/// Of a check that asks for all its tests: which of those that failed at the base pass now, and which fail still.
+pub(super) fn what_is_left(check: &CheckReport, base: &CheckReport, baseline: &[CheckReport]) -> String {
+    let still = check.signature.known_of(&base.signature);
+    let fails = match still.as_slice() {
+        [] => return String::new(),
+        [test] => format!("test {} fails as at the base", listed(&[test])),
+        tests => format!("tests {} fail as at the base", listed(tests)),
+    };
+    match check.tests_turned(baseline).as_slice() {
+        [] => format!("; {fails}"),
+        turned => format!("; {}, and {fails}: the check asks for all of them", passing(turned)),
+    }
+}

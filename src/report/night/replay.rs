@@ -391,7 +391,8 @@ impl Replay {
     }
 
     fn attempt_started(&mut self, at: Timestamp, entry: &JournalEntry) {
-        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, injected, .. } = entry else {
+        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, injected, exposure, .. } = entry
+        else {
             return;
         };
         let place = self.task(task);
@@ -426,6 +427,7 @@ impl Replay {
             risk: None,
             usage: Usage::default(),
             injected: injected.clone(),
+            exposure: exposure.clone(),
             reflection: None,
         });
         self.tasks[place].started = true;

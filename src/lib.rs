@@ -63,6 +63,8 @@ pub mod reflection;
 #[doc(inline)]
 pub use reflexion_memory::curation;
 #[doc(inline)]
+pub use reflexion_memory::effect;
+#[doc(inline)]
 pub use reflexion_memory::recall;
 #[doc(inline)]
 pub use reflexion_memory::storage;

@@ -1,5 +1,7 @@
 //! `reflexion memory`.
 
+mod stats;
+
 use super::args::{MemoryArgs, MemoryCommand};
 use super::exit::UsageError;
 use super::output::{Stdout, errln, out, outln};
@@ -38,6 +40,8 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
         MemoryCommand::Add { json } => memory.add(json).await,
         MemoryCommand::Prune { days, dry_run, json } => memory.prune(days, dry_run, json).await,
         MemoryCommand::Check { adopt, json } => memory.check(adopt, json).await,
+        MemoryCommand::Stats { json } => stats::stats(&*memory.settings, json),
+        MemoryCommand::Rebuild { json } => stats::rebuild(memory.settings.project(), json),
         MemoryCommand::Import { file, json } => memory.import(&file, json).await,
     };
     drop(memory);

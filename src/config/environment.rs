@@ -9,16 +9,18 @@ use serde_json::Value;
 /// The variable by which a caller trusts what is there, for one call.
 pub(super) const TRUST_VARIABLE: &str = "REFLEXION_TRUST";
 
+/// Variables that switch a key on or off under a shorter name.
+const SWITCHES: [(&str, &str); 2] =
+    [("REFLEXION_LIMIT_WAIT", "limits.wait"), ("REFLEXION_HOLDOUT", "reflexion.holdout")];
+
 /// Variables that programs started by the runtime get, or that have a meaning of their own; never keys.
-const RESERVED: [&str; 14] = [
+const RESERVED: [&str; 12] = [
     "REFLEXION_RUN_ID",
     "REFLEXION_TASK_ID",
     "REFLEXION_SUBTASK_ID",
     "REFLEXION_ATTEMPT",
     "REFLEXION_SESSION_ID",
     "REFLEXION_PROMPT_FILE",
-    "REFLEXION_HOLDOUT",
-    "REFLEXION_LIMIT_WAIT",
     "REFLEXION_LOG",
     "REFLEXION_MARK",
     TRUST_VARIABLE,
@@ -48,14 +50,14 @@ pub(super) fn from_environment(vars: impl IntoIterator<Item = (String, String)>)
     let (mut overrides, mut warnings) = (Vec::new(), Vec::new());
     for (name, text) in vars {
         let origin = Origin::Environment(name.clone());
-        if name == "REFLEXION_LIMIT_WAIT" {
+        if let Some((_, key)) = SWITCHES.iter().find(|(switch, _)| *switch == name) {
             let value = match text.to_ascii_lowercase().as_str() {
                 "on" | "1" | "true" => Value::Bool(true),
                 "off" | "0" | "false" => Value::Bool(false),
                 // An error that names the variable.
                 _ => Value::String(text),
             };
-            overrides.push(Override { key: "limits.wait".to_owned(), value, origin });
+            overrides.push(Override { key: (*key).to_owned(), value, origin });
         } else if name == RISK_THRESHOLD_VARIABLE && text.trim().is_empty() {
             // As hooks read it: an empty variable is none.
         } else if name == RISK_THRESHOLD_VARIABLE {

@@ -90,7 +90,7 @@ Where a key is set more than once, the last of these wins: built-in default, `co
 The environment variable of a key is `REFLEXION_`, then the key in capitals with `_` between words and `__` for a dot; its
 value is JSON, or else text: `REFLEXION_MAX_ATTEMPTS=5`, `REFLEXION_REFLEXION__ENABLED=false`. Other variables of that
 prefix are no keys: `REFLEXION_LOG` (logging to stderr, e.g. `debug`), `REFLEXION_LIMIT_WAIT=off` (the same as
-`limits.wait: false`), and what agents, generators and checks are given ([formats](formats.md#command-agent)). One that means nothing is a
+`limits.wait: false`), `REFLEXION_HOLDOUT=0` (the same as `reflexion.holdout: false`), and what agents, generators and checks are given ([formats](formats.md#command-agent)). One that means nothing is a
 warning.
 "#;
 

@@ -376,6 +376,7 @@ impl Effective {
         };
         Ok(policy::Reflexion {
             enabled: file.enabled,
+            hold_out: file.holdout,
             max_reflections_per_retry: file.max_reflections_per_retry,
             generation_timeout: Duration::from_millis(file.generation_timeout_ms),
             retention_days: file.retention_days,

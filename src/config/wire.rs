@@ -204,6 +204,9 @@ impl Default for OvernightFile {
 pub struct ReflexionFile {
     /// Off: reflections are neither written nor put into prompts; everything else is equal.
     pub enabled: bool,
+    /// Some retries go without their lessons, as a coin decides before they start (one in five, later one in ten), so that `reflexion memory stats`
+    /// can say whether lessons help. `REFLEXION_HOLDOUT=0` switches it off too.
+    pub holdout: bool,
     /// At most so many reflections in one prompt.
     pub max_reflections_per_retry: usize,
     /// How long a generator may take, in milliseconds, before the heuristic answers in its place.
@@ -220,6 +223,7 @@ impl Default for ReflexionFile {
     fn default() -> Self {
         Self {
             enabled: true,
+            holdout: true,
             max_reflections_per_retry: 3,
             generation_timeout_ms: 30_000,
             retention_days: 30,

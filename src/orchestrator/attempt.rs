@@ -10,8 +10,8 @@ use super::turns::Turn;
 use super::verdict::{Judgement, shown};
 use super::watch::{Watching, WatchingParams};
 use crate::domain::{
-    About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Guard,
-    JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, Trace, TranscriptHead, TreeId,
+    About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Exposure,
+    Guard, JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, Trace, TranscriptHead, TreeId,
     TurnReason, Usage, Verdict,
 };
 use crate::prompt::{ask_for_test, one_line, shorten};
@@ -72,6 +72,8 @@ pub(super) struct Course {
     pub session: SessionId,
     pub watching: Arc<Watching>,
     pub injected: PromptSection,
+    /// What a coin said of its lessons.
+    pub exposure: Option<Box<Exposure>>,
     /// The turn, from 1.
     pub turn: u32,
     pub max_turns: u32,
@@ -250,7 +252,8 @@ impl TaskRun {
     /// What the attempt's turns share, before the first one.
     async fn begin(&mut self, prepared: &Prepared, attempt: Attempt, resume: Option<ResumePoint>) -> Course {
         let services = &self.context.services;
-        let injected = self.recall(attempt.part).await;
+        let found = self.recall(attempt.part).await;
+        let (injected, exposure) = Box::pin(self.expose(&attempt, found)).await;
         let session = SessionId::new(services.clock.new_id());
         let resumes = services.subagents.get(&attempt.agent).is_ok_and(|agent| agent.abilities().resume);
         let max_turns = if resumes { services.settings.verification().max_turns.max(1) } else { 1 };
@@ -271,6 +274,7 @@ impl TaskRun {
             session,
             watching,
             injected,
+            exposure,
             turn,
             max_turns,
             prompt,
@@ -528,6 +532,7 @@ impl TaskRun {
             agent: course.attempt.agent.clone(),
             start: course.attempt.from.clone(),
             injected: course.injected.ids.clone(),
+            exposure: course.exposure.as_deref().cloned(),
             resumes: match &course.conversation {
                 Conversation::Resume(earlier) => Some(earlier.agent_session.clone()),
                 Conversation::New | Conversation::Fork(_) => None,

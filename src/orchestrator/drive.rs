@@ -131,6 +131,8 @@ pub(super) struct RunContext {
     pub merging: tokio::sync::Mutex<()>,
     /// Reflections that the heuristic wrote in another generator's place.
     pub fallbacks: AtomicU32,
+    /// How many retries of earlier runs drew a coin, once that is known.
+    pub coins: tokio::sync::OnceCell<usize>,
 }
 
 /// A task of this run that is over.
@@ -197,6 +199,7 @@ impl Orchestrator for Loop {
             newest: Mutex::new(past.newest.clone()),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
+            coins: tokio::sync::OnceCell::new(),
         });
         context.announce(&request, &queue, plan, &base, past.seen).await?;
         context.announce_cut_off(&request, cut_off).await?;

@@ -15,7 +15,7 @@
 //! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace.
 //! `drive`, `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the
 //! ports and write each
-//! intent to the journal before, each result after; `telling` tells each entry to whoever watches once it is durable; `nudge` looks after an agent while it works. [`resume`] feeds the
+//! intent to the journal before, each result after; `telling` tells each entry to whoever watches once it is durable; `nudge` looks after an agent while it works, `holdout` decides which retries go without their lessons. [`resume`] feeds the
 //! machine again with the journal of a run that was killed.
 
 mod attempt;
@@ -28,6 +28,7 @@ mod flaky;
 mod halt;
 pub mod healer;
 mod healing;
+mod holdout;
 mod landing;
 mod lesson;
 mod limits;

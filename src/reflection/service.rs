@@ -134,6 +134,7 @@ mod tests {
             clock: Arc::new(clock),
             settings: policy::Reflexion {
                 enabled: true,
+                hold_out: false,
                 max_reflections_per_retry: 3,
                 generation_timeout: Duration::from_secs(30),
                 retention_days: 30,

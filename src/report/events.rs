@@ -1,8 +1,8 @@
 //! Events as text.
 
 use crate::domain::{
-    About, CheckStatus, Ending, Event, EventKind, HealOutcome, JournalEntry, MergeOutcome, Origin, Spell, SubtaskId,
-    Symptom, TaskId, TaskReport, TurnReason, gates_in_words,
+    About, CheckStatus, Ending, Event, EventKind, Exposure, HealOutcome, JournalEntry, MergeOutcome, Origin, Spell,
+    SubtaskId, Symptom, TaskId, TaskReport, TurnReason, gates_in_words,
 };
 
 /// The event as one line for people; none for what only a live display shows.
@@ -52,12 +52,9 @@ fn recorded(entry: &JournalEntry) -> Option<String> {
             let titles: Vec<&str> = proposal.parts.iter().map(|part| part.title.as_str()).collect();
             first_words(&format!("in {} parts: {}", titles.len(), titles.join("; ")))
         }
-        JournalEntry::AttemptStarted { task, subtask, attempt, agent, injected, .. } => {
-            let part = part_of(task, subtask);
-            match injected.len() {
-                0 => format!("attempt {attempt}{part}: {agent} works"),
-                n => format!("attempt {attempt}{part}: {agent} works, with {} in its prompt", plural(n, "reflection")),
-            }
+        JournalEntry::AttemptStarted { task, subtask, attempt, agent, injected, exposure, .. } => {
+            let with = lessons_of(injected.len(), exposure.as_ref());
+            format!("attempt {attempt}{}: {agent} works{with}", part_of(task, subtask))
         }
         // The agent was stopped to be told something, which was told when it was.
         JournalEntry::AgentStopped { ending: Ending::Nudged, .. } => return None,
@@ -173,6 +170,15 @@ fn first_words(text: &str) -> String {
 #[must_use]
 pub fn plural(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
+}
+
+/// What the prompt of an attempt holds of lessons, behind what the attempt is.
+pub(super) fn lessons_of(injected: usize, exposure: Option<&Exposure>) -> String {
+    match (Exposure::held_out(exposure), injected) {
+        (Some(words), _) => format!("; {words}"),
+        (None, 0) => String::new(),
+        (None, n) => format!(", with {} in its prompt", plural(n, "reflection")),
+    }
 }
 
 fn origin_word(origin: &Origin) -> String {

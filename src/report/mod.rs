@@ -1,5 +1,6 @@
 //! Domain values as text for people.
 
+mod effect;
 mod events;
 pub mod night;
 mod quoted;
@@ -8,6 +9,7 @@ mod run;
 mod transcript;
 mod verdict;
 
+pub use effect::{EffectShown, effect_words};
 pub use events::{line, plural};
 pub use quoted::quoted;
 pub use risk::RiskShown;

@@ -66,6 +66,7 @@ impl Reflexion {
             agents: Vec::new(),
             agent_timeout: None,
             checks: Vec::new(),
+            hold_out: false,
             given: Vec::new(),
         }
     }
@@ -117,6 +118,7 @@ pub struct ReflexionBuilder {
     agents: Vec<(String, Arc<dyn Subagent>)>,
     agent_timeout: Option<Duration>,
     checks: Vec<(String, Decide)>,
+    hold_out: bool,
     given: Vec<Change>,
 }
 
@@ -161,6 +163,11 @@ impl ReflexionBuilder {
         self
     }
 
+    /// Lets some retries go without their lessons, to measure whether lessons help; without this call none does, whatever `reflexion.holdout` says.
+    pub fn hold_out(self, hold_out: bool) -> Self {
+        Self { hold_out, ..self }
+    }
+
     /// Any other service of your own: `.with(Svc::<dyn EventSink>::new(MySink))`.
     pub fn with(mut self, service: impl Handle) -> Self {
         let service = service.into_svc();
@@ -174,6 +181,7 @@ impl ReflexionBuilder {
     /// [`ConfigError`](crate::config::ConfigError) if `project.json` is missing or wrong; an agent that panics when it is asked what it can do.
     pub fn layers(self) -> Result<Layers, BoxError> {
         let mut values = values_of(&self.dir)?;
+        values.reflexion.hold_out = self.hold_out;
         let mut limits = agent_limits();
         limits.timeout = self.agent_timeout.unwrap_or(limits.timeout);
         if !self.agents.is_empty() {

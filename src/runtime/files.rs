@@ -2,8 +2,8 @@
 
 use crate::domain::policy;
 use crate::services::{Clock, Settings};
-use crate::storage::Seals;
-pub use crate::storage::{FileTasks as TaskFile, Imported, check_state, read_import};
+use crate::storage::{AttemptsFile, Seals};
+pub use crate::storage::{FileTasks as TaskFile, Imported, KeptAttempts, check_state, read_import};
 use std::io;
 use std::sync::Arc;
 
@@ -44,4 +44,20 @@ pub fn foreign_marks(project: &policy::Project) -> io::Result<usize> {
 /// If they cannot be read, or that cannot be noted.
 pub fn adopt_lessons(project: &policy::Project) -> io::Result<usize> {
     Seals::of(project).adopt_lessons()
+}
+
+/// How the attempts of a project's runs ended, as `memory/attempts.jsonl` has it.
+///
+/// # Errors
+/// If it is there and cannot be read at all.
+pub fn read_attempts(project: &policy::Project) -> io::Result<KeptAttempts> {
+    AttemptsFile::of(project, Seals::of(project)).read()
+}
+
+/// Writes that file anew, from the journals of the runs, and says how many attempts these are.
+///
+/// # Errors
+/// If a journal cannot be read or the file cannot be written; then it is as it was.
+pub fn rebuild_attempts(project: &policy::Project) -> io::Result<usize> {
+    AttemptsFile::of(project, Seals::of(project)).rebuild()
 }

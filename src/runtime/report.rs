@@ -109,7 +109,14 @@ impl Records {
             warnings.extend(still_running(self.runs.left_running()));
         }
         let mut seen = Seen::default();
-        Ok((self.told(&*reader, before, &mut seen, &mut warnings).await, warnings))
+        let night = self.told(&*reader, before, &mut seen, &mut warnings).await;
+        let night = night.with_effect(|| {
+            self.runs.attempts().unwrap_or_else(|error| {
+                warnings.push(format!("how attempts of all runs ended cannot be read: {error}"));
+                Vec::new()
+            })
+        });
+        Ok((night, warnings))
     }
 
     /// What a run's journal says, with titles and the words of lessons.

@@ -1,10 +1,14 @@
 //! The runs of a project, from their files and their lock.
 
-use crate::domain::{Life, Past, RunId, RunKind, RunLog, SessionId, TaskId, TranscriptRecord, Waiting, policy};
+use crate::domain::{
+    AttemptRecord, Life, Past, RunId, RunKind, RunLog, SessionId, TaskId, TranscriptRecord, Waiting, policy,
+};
 use crate::host::{LockHolder, left_running, lock_holder};
 use crate::layer::Svc;
 use crate::services::{RunReader, Runs, RunsError, Settings, TranscriptReader};
-use crate::storage::{RunTail, Seals, TranscriptTail, kept_patches, kind_of_run, last_sign, read_past, recorded_runs};
+use crate::storage::{
+    AttemptsFile, RunTail, Seals, TranscriptTail, kept_patches, kind_of_run, last_sign, read_past, recorded_runs,
+};
 use std::convert::Infallible;
 use std::path::PathBuf;
 
@@ -58,6 +62,10 @@ impl Runs for ProjectRuns {
         let shown = run_dir.strip_prefix(&self.0.root).unwrap_or(&run_dir);
         let patches = kept_patches(&run_dir).unwrap_or_default().into_iter();
         patches.map(|(task, name)| (task, shown.join(name).display().to_string())).collect()
+    }
+
+    fn attempts(&self) -> Result<Vec<AttemptRecord>, RunsError> {
+        Ok(AttemptsFile::of(&self.0, Seals::of(&self.0)).read()?.attempts)
     }
 
     fn past(&self) -> Result<Past, RunsError> {

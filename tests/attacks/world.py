@@ -108,6 +108,8 @@ class World:
         }
         places = {"A": self.place / "agent", "P": self.project, "O": self.other, "H": self.home, "V": self.victim}
         self.env = {
+            # What is tried is safety: every retry has its lessons.
+            "REFLEXION_HOLDOUT": "0",
             **self.clean, **{key: str(path) for key, path in places.items()}, "HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / ".config"),
             "XDG_STATE_HOME": str(self.place / "state"), "XDG_CACHE_HOME": str(self.place / "cache"), "XDG_DATA_HOME": str(self.home / ".local/share"),
             # A build that asks for trust in a project has it.

@@ -6,8 +6,8 @@
 use assert_cmd::Command;
 use reflexion::config;
 use reflexion::domain::{
-    Capture, Event, FailureContext, JournalEntry, Reflection, Risk, RiskThreshold, RunReport, SelfReport,
-    SessionVerdict, Task, TaskMark, TranscriptRecord,
+    AttemptRecord, Capture, Event, FailureContext, JournalEntry, Reflection, Risk, RiskThreshold, RunReport,
+    SelfReport, SessionVerdict, Task, TaskMark, TranscriptRecord,
 };
 use reflexion::prompt::parse_reply;
 use serde::Deserialize;
@@ -356,6 +356,10 @@ fn the_examples_of_the_formats_are_read() {
                 let event = parse::<Event>(l, *line);
                 assert_eq!(serde_json::to_string(&event).unwrap(), l, "as it would be written");
             }),
+            "Attempts" => each().for_each(|l| {
+                let attempt = parse::<AttemptRecord>(l, *line);
+                assert_eq!(serde_json::to_string(&attempt).unwrap(), l, "as it would be written");
+            }),
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
             "Verdicts" => each().for_each(|l| assert_eq!(parse::<SessionVerdict>(l, *line).v, 1)),
             "Judged transcripts" => {
@@ -376,6 +380,7 @@ fn the_examples_of_the_formats_are_read() {
         "Reflections",
         "Journal",
         "Events",
+        "Attempts",
         "Transcripts",
         "Verdicts",
         "Judged transcripts",

@@ -302,6 +302,7 @@ impl Night {
                 agent: agent.to_owned(),
                 start: TreeId("t".to_owned()),
                 injected,
+                exposure: None,
                 resumes: None,
             },
         );

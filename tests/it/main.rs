@@ -20,6 +20,7 @@ mod golden;
 mod guarded;
 mod halted;
 mod healer;
+mod holdout;
 mod home;
 mod hooks;
 mod hooks_gate;

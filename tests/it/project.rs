@@ -111,6 +111,8 @@ impl Project {
         command.current_dir(&self.dir).env("HOME", self.temp.path().join("home")).env("OUT", &self.out);
         // Trust has tests of its own.
         command.env_remove("XDG_STATE_HOME").env("REFLEXION_TRUST", "1");
+        // Hold-out has tests of its own; everywhere else a retry has its lessons.
+        command.env("REFLEXION_HOLDOUT", "0");
         command
     }
 

@@ -458,7 +458,7 @@ def main():
     options.program = Path(shutil.copy(options.program, place / "reflexion"))
     venv = options.cache / "venv" / "bin"
     options.env = {**os.environ, "PATH": f"{venv}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8",
-                   "XDG_STATE_HOME": str(place / "state"), "REFLEXION_TRUST": "1"}
+                   "XDG_STATE_HOME": str(place / "state"), "REFLEXION_TRUST": "1", "REFLEXION_HOLDOUT": "0"}
     groups = [group for group in GROUPS if group[0] not in ONLY_SANDBOXED]
     makers = [sample] + [lambda *a, p=p: package(*a, p) for p in PACKAGES]
     makers.append(sandboxed)

@@ -167,7 +167,7 @@ def outcome(reflexion, env, work, base, case):
         check = case.check or case.package.check
         task = {"id": "a", "title": "Look after this package", "expects": case.expects, "checks": [{"name": "tests", "run": check}]}
         write(project, {"tasks.jsonl": json.dumps(task) + "\n"})
-        env = env | {"HOME": str(home), "OUT": str(out), "REFLEXION_TRUST": "1"}
+        env = env | {"HOME": str(home), "OUT": str(out), "REFLEXION_TRUST": "1", "REFLEXION_HOLDOUT": "0"}
         for argv in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "files"]):
             run("git", *argv, cwd=project, env=env)
         begun = time.monotonic()

@@ -1,4 +1,5 @@
-//! What outlives a process, see [`storage`]; which lessons fit a failure, see [`recall`], and which may be shown, see [`curation`].
+//! What outlives a process ([`storage`]), which lessons fit a failure ([`recall`]) and may be shown ([`curation`]), and whether they help
+//! ([`effect`]).
 #![forbid(unsafe_code)]
 
 // What its modules import.
@@ -9,3 +10,4 @@ use reflexion_text::{prompt, redaction};
 pub mod storage;
 pub mod curation;
 pub mod recall;
+pub mod effect;

@@ -40,6 +40,18 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Say whether lessons help: how retries with them ended, and retries whose lessons a coin held out
+    Stats {
+        /// Print the numbers as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write memory/attempts.jsonl anew, from the journals of the runs
+    Rebuild {
+        /// Print how many attempts it holds as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Store one reflection, read as JSON from stdin; missing ids and times are filled in
     Add {
         /// Print the stored reflection as JSON (it is printed in words otherwise)

@@ -2,7 +2,7 @@
 
 use super::value::{Fate, Night, NightAttempt, Span, SpanKind, TaskState};
 use super::words::{Times, dollars, duration, foreign, number, plural, usage};
-use crate::domain::{Timestamp, Usage, Verdict};
+use crate::domain::{Exposure, Timestamp, Usage, Verdict};
 use jiff::{SignedDuration, ToSpan};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, HashMap};
@@ -371,7 +371,7 @@ fn row(attempt: &NightAttempt, times: &Times, anchors: &HashMap<&str, String>) -
             td { (duration(attempt.agent_ms)) }
             td { (duration(attempt.checking_ms)) }
             td { (verdict) }
-            td { bdi { (why) } @if let Some(usd) = attempt.usage.cost_usd { " " (dollars(usd)) } }
+            td { bdi { (why) } @if let Some(words) = Exposure::held_out(attempt.exposure.as_ref()) { "; " (words) } @if let Some(usd) = attempt.usage.cost_usd { " " (dollars(usd)) } }
         }
     }
 }

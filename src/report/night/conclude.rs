@@ -7,9 +7,10 @@ use super::value::{
     WorkerTime,
 };
 use crate::domain::{
-    Expects, Life, Reflection, ReflectionId, RunKind, RunLog, Status, Task, TaskId, TaskList, Timestamp, Usage,
-    Verdict, integration_branch,
+    AttemptRecord, Expects, Life, Reflection, ReflectionId, RunKind, RunLog, Status, Task, TaskId, TaskList, Timestamp,
+    Usage, Verdict, integration_branch,
 };
+use crate::effect::{Effect, trials};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Night {
@@ -54,6 +55,7 @@ impl Night {
             workers: workers(&replay),
             limits: limits(&replay),
             injection: injection(&replay.attempts),
+            effect: None,
             head: replay.head,
             plan: replay.plan,
             tasks: replay.tasks,
@@ -131,6 +133,14 @@ impl Night {
         }
         // What needs somebody says how to get at them.
         self.conclude();
+        self
+    }
+
+    /// The same with what is known of the lessons' effect, if a coin decided about those of one of its attempts.
+    #[must_use]
+    pub fn with_effect(mut self, attempts: impl FnOnce() -> Vec<AttemptRecord>) -> Self {
+        let drew = self.attempts.iter().any(|attempt| attempt.exposure.is_some());
+        self.effect = drew.then(|| Effect::of(&trials(&attempts())));
         self
     }
 

@@ -1,9 +1,12 @@
 //! The report's content in its order, once for every form it is printed in.
 
+use super::super::effect_words;
 use super::needs::{apply, step};
-use super::value::{Fate, Injection, Lesson, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
+use super::value::{
+    Fate, Injection, Lesson, Merge, Need, NeedKind, Night, NightAttempt, NightState, NightTask, Step, TaskState,
+};
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
-use crate::domain::{Flaky, MergeOutcome, Proof, Stop, SubtaskId, TaskId, Usage, Verdict};
+use crate::domain::{Exposure, Flaky, MergeOutcome, Proof, Stop, SubtaskId, TaskId, Usage, Verdict};
 use std::collections::HashSet;
 
 /// So many entries of a section are shown; all are in the JSON.
@@ -696,7 +699,7 @@ fn ending(word: &'static str) -> &'static str {
 }
 
 fn lessons(night: &Night) -> Option<Section> {
-    if night.lessons.is_empty() {
+    if night.lessons.is_empty() && night.effect.is_none() {
         return None;
     }
     let written: Vec<&Lesson> = night.lessons.iter().filter(|lesson| lesson.written).collect();
@@ -713,6 +716,17 @@ fn lessons(night: &Night) -> Option<Section> {
             plural(without, "attempt"),
         ),
     }));
+    let held_out = |attempt: &&NightAttempt| Exposure::held_out(attempt.exposure.as_ref()).is_some();
+    let held_out = night.attempts.iter().filter(held_out).count();
+    if held_out > 0 {
+        section.lead.push(text(format!(
+            "{} went without lessons, which were held out to measure whether they help.",
+            plural(held_out, "attempt")
+        )));
+    }
+    if let Some(effect) = &night.effect {
+        section.lead.push(text(format!("Over all runs: {}", effect_words(effect))));
+    }
     let earlier = night.lessons.len() - count;
     if earlier > 0 {
         section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));

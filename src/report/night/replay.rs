@@ -398,7 +398,8 @@ impl Replay {
     }
 
     fn attempt_started(&mut self, at: Timestamp, entry: &JournalEntry) {
-        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, injected, .. } = entry else {
+        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, injected, exposure, .. } = entry
+        else {
             return;
         };
         let place = self.task(task);
@@ -433,6 +434,7 @@ impl Replay {
             risk: None,
             usage: Usage::default(),
             injected: injected.clone(),
+            exposure: exposure.clone(),
             reflection: None,
         });
         self.tasks[place].started = true;

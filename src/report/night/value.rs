@@ -1,9 +1,10 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::{
-    Ending, Flaky, HealOutcome, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId, Risk, RunId, RunPlan,
-    SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Unmerged, Usage, Verdict,
+    Ending, Exposure, Flaky, HealOutcome, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId, Risk, RunId,
+    RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Unmerged, Usage, Verdict,
 };
+use crate::effect::Effect;
 use serde::Serialize;
 
 /// A run as its journal tells it.
@@ -68,6 +69,9 @@ pub struct Night {
     pub lessons: Vec<Lesson>,
     /// What became of attempts with and without lessons in their prompt.
     pub injection: Injection,
+    /// Whether lessons help, as far as the project's retries tell; none where no coin was drawn in this run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<Effect>,
     /// Who did what from when to when, for a timeline.
     pub spans: Vec<Span>,
     /// When no process worked on the run although it was not over.
@@ -302,6 +306,9 @@ pub struct NightAttempt {
     pub usage: Usage,
     /// The reflections in its prompt.
     pub injected: Vec<ReflectionId>,
+    /// What a coin decided about its lessons; none where there was nothing to decide.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<Exposure>,
     /// The reflection on it.
     pub reflection: Option<ReflectionId>,
 }

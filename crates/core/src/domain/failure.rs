@@ -146,6 +146,20 @@ pub enum FailureType {
 }
 
 impl FailureType {
+    /// The word used in files and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CheckFailed => "check_failed",
+            Self::FalseDone => "false_done",
+            Self::Timeout => "timeout",
+            Self::AgentError => "agent_error",
+            Self::OnlyInWorkspace => "only_in_workspace",
+            Self::MergeConflict => "merge_conflict",
+            Self::EmptyChange => "empty_change",
+        }
+    }
+
     /// What kind of failure an ending makes of work that is refuted, as far as the ending tells.
     #[must_use]
     pub fn of(ending: &Ending) -> Self {

@@ -21,6 +21,7 @@
 //! | run | one call of the orchestrator | [`RunReport`] |
 //! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
 //! | event | something a watcher may want to show | [`Event`] |
+//! | exposure | whether the prompt of a retry held its lessons, or a coin held them out | [`Exposure`], [`AttemptRecord`] |
 //! | notice | something a person should hear of who is not watching | [`Notice`] |
 
 mod attempt;
@@ -31,6 +32,7 @@ mod commit;
 mod completion;
 mod decompose;
 mod event;
+mod exposure;
 mod failure;
 mod flaky;
 mod guard;
@@ -72,6 +74,7 @@ pub use completion::{
 };
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use event::{About, Event, EventKind};
+pub use exposure::{AttemptRecord, Exposure};
 pub use failure::{
     CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, PrintedLine, Signature, TestSource,
     TestsBeside,

@@ -3,6 +3,7 @@
 //! `config` fills them; the port `services::Settings` hands each layer the slices it reads.
 
 use super::{CheckCommand, CheckSpec, NoticeKind, RiskThreshold, TaskSize};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,6 +59,12 @@ impl Project {
     #[must_use]
     pub fn memory_file(&self) -> PathBuf {
         self.root.join("memory").join("reflections.jsonl")
+    }
+
+    /// How attempts ended, and which of them had lessons: `memory/attempts.jsonl`.
+    #[must_use]
+    pub fn attempts_file(&self) -> PathBuf {
+        self.root.join("memory").join("attempts.jsonl")
     }
 
     /// What this program keeps of a user, for all projects: `$XDG_STATE_HOME/reflexion`.
@@ -183,7 +190,8 @@ pub struct Budget {
 }
 
 /// What a retry starts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RetryStart {
     /// Continue from the previous attempt's change; fresh after two failures with the same signature, and always
     /// fresh for agents that work from the base (`command`, `repair`, `completion`).
@@ -193,6 +201,18 @@ pub enum RetryStart {
     Continue,
     /// The base.
     Fresh,
+}
+
+impl RetryStart {
+    /// The word used in files and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Continue => "continue",
+            Self::Fresh => "fresh",
+        }
+    }
 }
 
 /// Which parts a task is worked on in, where it has no written subtasks.
@@ -244,6 +264,8 @@ pub enum LimitWait {
 pub struct Reflexion {
     /// Neither generates nor injects when off; everything else is equal.
     pub enabled: bool,
+    /// Some retries go without their lessons, as a coin decides, to measure whether lessons help.
+    pub hold_out: bool,
     /// At most so many reflections in one prompt.
     pub max_reflections_per_retry: usize,
     /// How long a generator may take before the heuristic steps in.

@@ -1,6 +1,6 @@
 //! What runs left behind, for those who did not make it.
 
-use crate::domain::{Life, Past, RunId, RunLog, SessionId, TaskId, TranscriptRecord, Waiting};
+use crate::domain::{AttemptRecord, Life, Past, RunId, RunLog, SessionId, TaskId, TranscriptRecord, Waiting};
 
 /// What runs wrote down and how they stand, read from outside: beside a run, and after it.
 ///
@@ -31,6 +31,12 @@ pub trait Runs: Send + Sync {
 
     /// Where the changes of unconfirmed attempts are kept, in words for a person; none where nothing can be said.
     fn kept(&self, run: &RunId) -> Vec<(TaskId, String)>;
+
+    /// How the attempts of all ended runs ended, as they are written down in one place.
+    ///
+    /// # Errors
+    /// [`RunsError`] if what is there cannot be read.
+    fn attempts(&self) -> Result<Vec<AttemptRecord>, RunsError>;
 
     /// Everything that all runs left, for experiments.
     ///

@@ -1,6 +1,8 @@
 //! Runs that end with the process.
 
-use crate::domain::{Life, LoggedEntry, Past, PastEntry, RunId, RunLog, SessionId, TaskId, TranscriptRecord, Waiting};
+use crate::domain::{
+    AttemptRecord, Life, LoggedEntry, Past, PastEntry, RunId, RunLog, SessionId, TaskId, TranscriptRecord, Waiting,
+};
 use crate::services::{RunReader, Runs, RunsError, TranscriptReader};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,6 +81,11 @@ impl Runs for MemoryRuns {
 
     fn kept(&self, _: &RunId) -> Vec<(TaskId, String)> {
         Vec::new()
+    }
+
+    fn attempts(&self) -> Result<Vec<AttemptRecord>, RunsError> {
+        let of = |log: &RunLog| AttemptRecord::of_run(&log.run, log.entries.iter().map(|one| (one.at, &one.entry)));
+        Ok(self.runs.iter().flat_map(|kept| of(&kept.log)).collect())
     }
 
     fn past(&self) -> Result<Past, RunsError> {

@@ -14,6 +14,7 @@
 //! | [`Tasks`](crate::services::Tasks) | [`FileTasks`] | `testing::MemoryTasks` |
 
 mod append_log;
+mod attempts;
 mod backward;
 mod evals;
 mod import;
@@ -45,6 +46,7 @@ mod transcripts;
 mod trust;
 mod verdicts;
 
+pub use attempts::{AttemptsFile, KeptAttempts};
 pub use evals::EvalFiles;
 pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;

@@ -1,5 +1,6 @@
 //! The journal of whichever run is going on.
 
+use super::attempts::AttemptsFile;
 use super::journal::FileJournal;
 use super::run_sign::last_alive;
 use super::seal::Seals;
@@ -45,6 +46,19 @@ impl RunJournal {
 }
 
 impl RunJournal {
+    /// Writes down how the attempts of the run ended. It is made from the journal and can be made anew, so that no run fails by it.
+    async fn keep_attempts(&self) {
+        let run = self.current.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(run, _)| run.clone());
+        let Some(run) = run else { return };
+        let file = AttemptsFile::of(&self.project, self.seals.clone());
+        let kept = tokio::task::spawn_blocking(move || file.keep(&run)).await;
+        let kept = kept.map_err(|error| error.to_string()).and_then(|kept| kept.map_err(|error| error.to_string()));
+        if let Err(error) = kept {
+            let path = self.project.attempts_file();
+            tracing::warn!(path = %path.display(), error, "not written; `reflexion memory rebuild` makes it anew");
+        }
+    }
+
     fn unsealed(&self, error: &dyn std::fmt::Display) -> JournalError {
         let path = self.project.user_state().join("records").display().to_string();
         JournalError { action: "note the ends of", path, message: error.to_string() }
@@ -54,7 +68,12 @@ impl RunJournal {
 #[async_trait]
 impl Journal for RunJournal {
     async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
-        self.journal_for(&entry)?.record(entry).await
+        let ends = matches!(entry, JournalEntry::RunEnded { .. });
+        self.journal_for(&entry)?.record(entry).await?;
+        if ends {
+            self.keep_attempts().await;
+        }
+        Ok(())
     }
 
     async fn read(&self, run: &RunId) -> Result<Vec<(Timestamp, JournalEntry)>, JournalError> {

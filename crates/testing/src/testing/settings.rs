@@ -36,6 +36,7 @@ pub fn fixed_settings() -> policy::Values {
         },
         reflexion: policy::Reflexion {
             enabled: true,
+            hold_out: false,
             max_reflections_per_retry: 3,
             generation_timeout: Duration::from_secs(30),
             retention_days: 30,

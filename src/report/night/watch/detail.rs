@@ -6,7 +6,7 @@ use super::super::page::Piece;
 use super::super::value::{Fate, Night, NightAttempt};
 use super::super::words::{Times, duration, foreign, usage};
 use super::words::mark;
-use crate::domain::MergeOutcome;
+use crate::domain::{Exposure, MergeOutcome};
 
 /// So much of a cause or a lesson.
 const WORDS: usize = 1000;
@@ -100,6 +100,9 @@ fn told(night: &Night, attempt: &NightAttempt, times: &Times) -> Vec<Passage> {
     if !attempt.injected.is_empty() {
         let lessons = super::super::words::plural(attempt.injected.len(), "lesson");
         said.push(passage(PassageKind::More, format!("{lessons} in its prompt")));
+    }
+    if let Some(words) = Exposure::held_out(attempt.exposure.as_ref()) {
+        said.push(passage(PassageKind::More, words.to_owned()));
     }
     let lesson = attempt.reflection.as_ref().and_then(|id| night.lesson(id));
     if let Some(words) = lesson.and_then(|lesson| lesson.suggestion.as_ref().or(lesson.analysis.as_ref())) {

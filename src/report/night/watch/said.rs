@@ -1,5 +1,6 @@
 //! A journal's entries as lines, for whoever watches a run.
 
+use super::super::super::events::lessons_of;
 use super::super::words::{foreign, plural};
 use crate::domain::{JournalEntry, MergeOutcome, RunStop, TaskId, Timestamp, Verdict};
 use serde::Serialize;
@@ -39,7 +40,10 @@ fn text(entry: &JournalEntry) -> Option<String> {
         JournalEntry::RunEnded { interrupted, stopped, .. } => over(*interrupted, *stopped).to_owned(),
         JournalEntry::TaskStarted { title, .. } => format!("begins{}", after(": ", title)),
         JournalEntry::TaskDecomposed { failed, proposal, .. } => split(failed.as_deref(), proposal.parts.len()),
-        JournalEntry::AttemptStarted { attempt, agent, injected, .. } => works(*attempt, agent, injected.len()),
+        JournalEntry::AttemptStarted { attempt, agent, injected, exposure, .. } => {
+            let with = lessons_of(injected.len(), exposure.as_ref());
+            format!("attempt {attempt}: {} works{with}", foreign(agent, 60))
+        }
         JournalEntry::AgentStopped { ending, .. } => format!("agent stopped: {}", ending.as_str()),
         JournalEntry::TurnStarted { turn, reason, .. } => format!("turn {turn} ({})", reason.as_str()),
         JournalEntry::TurnNudged { because, .. } => {
@@ -86,14 +90,6 @@ fn split(failed: Option<&str>, parts: usize) -> String {
         (None, 0) => "worked on as a whole, as was proposed".to_owned(),
         (None, n) => format!("in {n} parts, as was proposed"),
     }
-}
-
-fn works(attempt: u32, agent: &str, injected: usize) -> String {
-    let with = match injected {
-        0 => String::new(),
-        n => format!(", with {} in its prompt", plural(n, "reflection")),
-    };
-    format!("attempt {attempt}: {} works{with}", foreign(agent, 60))
 }
 
 fn merged(outcome: &MergeOutcome) -> String {

@@ -1,0 +1,211 @@
+//! Whether a retry got its lessons: what the coin decided before the attempt, and how the attempt ended.
+
+use super::policy::RetryStart;
+use super::{
+    Ending, FailureType, JournalEntry, ReflectionId, RunId, SessionId, SubtaskId, TaskId, Timestamp, Usage, Verdict,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// What a coin decided about the lessons of a retry. It is written down before the agent starts, so that no outcome can change it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Exposure {
+    /// The `retry.start` in force: retries are compared with those of the same setting.
+    pub start: RetryStart,
+    /// How probable it was that the prompt holds the lessons; between 0 and 1.
+    pub probability: f64,
+    /// What the coin decided: lessons in the prompt, or held out.
+    pub injected: bool,
+    /// The lessons that fit the retry.
+    pub candidates: Vec<ReflectionId>,
+    /// Those that the prompt holds; none where they were held out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<ReflectionId>,
+}
+
+/// One ended attempt, as it stands in `memory/attempts.jsonl`. Everything in it is read from its run's journal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptRecord {
+    /// The record's version, [`AttemptRecord::VERSION`].
+    pub v: u32,
+    /// The run.
+    pub run: RunId,
+    /// The task.
+    pub task: TaskId,
+    /// The subtask.
+    pub subtask: SubtaskId,
+    /// From 1, over all runs.
+    pub attempt: u32,
+    /// The agent run.
+    pub session: SessionId,
+    /// The agent.
+    pub agent: String,
+    /// When it ended.
+    pub at: Timestamp,
+    /// What the evidence says; none where nobody judged it (limits, logins, an interruption).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// What kind of failure it is, if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<FailureType>,
+    /// Why the agent stopped; none where it could not be started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// What the failure looks like: equal texts are the same failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    /// From its start until it was judged, in milliseconds.
+    pub duration_ms: u64,
+    /// Tokens that it, judging it and its reflection used; none where nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// What the coin decided; none where there was nothing to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exposure: Option<Exposure>,
+}
+
+impl Exposure {
+    /// What is said of an attempt whose lessons were held out, after what it did.
+    pub const HELD_OUT: &str = "its lessons were held out to measure whether they help";
+
+    /// [`Exposure::HELD_OUT`], where that is so.
+    #[must_use]
+    pub fn held_out(exposure: Option<&Self>) -> Option<&'static str> {
+        exposure.filter(|exposure| !exposure.injected).map(|_| Self::HELD_OUT)
+    }
+}
+
+impl AttemptRecord {
+    /// The version that is written.
+    pub const VERSION: u32 = 1;
+
+    /// The attempts of a run that have ended, in the order in which they did. One that was cut off has not: it is done again. The same entries
+    /// give the same records.
+    #[must_use]
+    pub fn of_run<'e>(run: &RunId, entries: impl IntoIterator<Item = (Timestamp, &'e JournalEntry)>) -> Vec<Self> {
+        let mut begun = HashMap::new();
+        let mut records = Vec::new();
+        for (at, entry) in entries {
+            if let JournalEntry::AttemptStarted { session, .. } = entry {
+                begun.insert(session, (at, entry));
+            }
+            let Some(session) = Self::ended(entry) else { continue };
+            // A result that is written twice counts once.
+            let Some((since, start)) = begun.remove(session) else { continue };
+            records.extend(Self::of(run, (since, start), (at, entry)));
+        }
+        records
+    }
+
+    /// The attempt that an entry is the result of.
+    fn ended(entry: &JournalEntry) -> Option<&SessionId> {
+        match entry {
+            JournalEntry::AttemptJudged { session, .. } | JournalEntry::AttemptDropped { session, .. } => Some(session),
+            _ => None,
+        }
+    }
+
+    fn of(
+        run: &RunId,
+        (since, start): (Timestamp, &JournalEntry),
+        (at, end): (Timestamp, &JournalEntry),
+    ) -> Option<Self> {
+        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, exposure, .. } = start else {
+            return None;
+        };
+        let record = Self {
+            v: Self::VERSION,
+            run: run.clone(),
+            task: task.clone(),
+            subtask: subtask.clone(),
+            attempt: *attempt,
+            session: session.clone(),
+            agent: agent.clone(),
+            at,
+            verdict: None,
+            failure: None,
+            ending: None,
+            signature: None,
+            // A clock that was set back makes no time negative.
+            duration_ms: Duration::try_from(at.duration_since(since)).map_or(0, milliseconds),
+            tokens: None,
+            exposure: exposure.clone(),
+        };
+        Some(match end {
+            JournalEntry::AttemptDropped { ending, usage, judging_usage, .. } => {
+                Self { ending: ending.clone(), tokens: sum([usage, judging_usage]), ..record }
+            }
+            JournalEntry::AttemptJudged {
+                ending,
+                verdict,
+                failure,
+                signature,
+                usage,
+                reflection_usage,
+                judging_usage,
+                ..
+            } => Self {
+                verdict: Some(*verdict),
+                failure: *failure,
+                ending: Some(ending.clone()),
+                signature: signature.clone(),
+                tokens: sum([usage, reflection_usage, judging_usage]),
+                ..record
+            },
+            _ => return None,
+        })
+    }
+}
+
+fn sum<const N: usize>(used: [&Usage; N]) -> Option<u64> {
+    used.into_iter().filter_map(Usage::tokens).reduce(u64::saturating_add)
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn entry(value: Value) -> JournalEntry {
+        serde_json::from_value(value).unwrap()
+    }
+
+    fn started(session: &str, attempt: u32) -> Value {
+        json!({ "type": "attempt_started", "task": "a", "subtask": "a", "attempt": attempt, "session": session,
+            "agent": "x", "start": "t", "injected": [] })
+    }
+
+    #[test]
+    fn a_journal_of_an_older_version_has_no_exposure_and_a_new_one_is_read_back() {
+        let JournalEntry::AttemptStarted { exposure: None, .. } = entry(started("s", 2)) else { panic!("an exposure") };
+        let mut new = started("s", 2);
+        new["exposure"] = json!({ "start": "fresh", "probability": 0.8, "injected": false, "candidates": ["ref-1"] });
+        assert_eq!(serde_json::to_value(entry(new.clone())).unwrap(), new);
+    }
+
+    #[test]
+    fn every_ended_attempt_is_one_record() {
+        let mut retry = started("s2", 2);
+        retry["exposure"] =
+            json!({ "start": "auto", "probability": 0.8, "injected": true, "candidates": ["r"], "shown": ["r"] });
+        let judged = json!({ "type": "attempt_judged", "task": "a", "subtask": "a", "attempt": 1, "session": "s1",
+            "ending": { "kind": "finished" }, "usage": { "input": 40, "output": 2 }, "tree": "t", "verdict": "false_done",
+            "failure": "false_done", "signature": "f1", "reflectionUsage": { "output": 8 } });
+        let dropped = json!({ "type": "attempt_dropped", "task": "a", "session": "s2", "ending": { "kind": "auth" } });
+        let entries = [started("s1", 1), judged.clone(), judged, started("cut", 2), retry, dropped].map(entry);
+        let at = |n: i64| Timestamp::from_second(100 + n).unwrap();
+        let run = RunId::new("r1").unwrap();
+        let records = AttemptRecord::of_run(&run, (0..).map(at).zip(&entries));
+        let told: Vec<_> = records.iter().map(|one| (one.attempt, one.verdict, one.tokens, one.duration_ms)).collect();
+        assert_eq!(told, [(1, Some(Verdict::FalseDone), Some(50), 1000), (2, None, None, 1000)]);
+        assert_eq!((records[0].signature.as_deref(), &records[1].ending), (Some("f1"), &Some(Ending::Auth)));
+        assert!(records[1].exposure.as_ref().is_some_and(|exposure| exposure.injected));
+    }
+}

@@ -1,0 +1,85 @@
+//! Trials from the record of attempts.
+
+use super::trial::Trial;
+use crate::domain::{AttemptRecord, FailureType, Verdict};
+use std::collections::HashMap;
+
+/// Attempts from this number on are compared with one another: there are few of each.
+const LATE: u32 = 4;
+
+/// The retries whose lessons a coin decided about, in the order of time.
+///
+/// Retries that nobody judged (limits, logins, an interruption) are none: they are done again, or say nothing about the lessons. An attempt that
+/// was judged `unverifiable` did not pass.
+#[must_use]
+pub fn trials(attempts: &[AttemptRecord]) -> Vec<Trial> {
+    let mut in_time: Vec<&AttemptRecord> = attempts.iter().filter(|attempt| attempt.verdict.is_some()).collect();
+    in_time.sort_by_key(|attempt| attempt.at);
+    let mut failed = HashMap::new();
+    let mut trials = Vec::new();
+    for attempt in in_time {
+        let before = failed.insert((&attempt.task, &attempt.subtask), class(attempt));
+        trials.extend(trial(attempt, before.unwrap_or("unknown")));
+    }
+    trials
+}
+
+/// What kind of failure the attempt after this one is about.
+fn class(attempt: &AttemptRecord) -> &'static str {
+    attempt.failure.map_or_else(|| attempt.verdict.map_or("unknown", Verdict::as_str), FailureType::as_str)
+}
+
+fn trial(attempt: &AttemptRecord, class: &str) -> Option<Trial> {
+    let exposure = attempt.exposure.as_ref()?;
+    let number = match attempt.attempt {
+        late if late >= LATE => format!("{LATE} or later"),
+        number => number.to_string(),
+    };
+    Some(Trial {
+        task: attempt.task.to_string(),
+        stratum: format!("attempt {number}, {class}, {}", exposure.start.as_str()),
+        class: class.to_owned(),
+        probability: exposure.probability,
+        injected: exposure.injected,
+        passed: attempt.verdict == Some(Verdict::Confirmed),
+        tokens: attempt.tokens.unwrap_or(0),
+        lessons: exposure.shown.iter().map(|lesson| lesson.as_str().to_owned()).collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn attempt(number: u32, at: u32, more: Value) -> AttemptRecord {
+        let mut all = json!({ "v": 1, "run": "r", "task": "a", "subtask": "a", "attempt": number, "session": format!("s{number}"),
+            "agent": "x", "at": format!("2026-05-05T00:00:{at:02}Z"), "durationMs": 1 });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(all).unwrap()
+    }
+
+    #[test]
+    fn a_retry_with_a_coin_is_a_trial_among_those_of_the_same_failure() {
+        let coin = |injected: bool| {
+            let shown = if injected { json!(["r"]) } else { json!([]) };
+            json!({ "start": "auto", "probability": 0.8, "injected": injected, "candidates": ["r"], "shown": shown })
+        };
+        let attempts = [
+            attempt(3, 30, json!({ "verdict": "confirmed", "exposure": coin(true), "tokens": 7 })),
+            attempt(1, 10, json!({ "verdict": "failed", "failure": "empty_change" })),
+            attempt(2, 20, json!({ "verdict": "unverifiable", "exposure": coin(false) })),
+            // Nobody judged it.
+            attempt(4, 15, json!({ "exposure": coin(true) })),
+        ];
+        let trials = trials(&attempts);
+        let strata: Vec<_> =
+            trials.iter().map(|trial| (trial.stratum.as_str(), trial.injected, trial.passed)).collect();
+        assert_eq!(
+            strata,
+            [("attempt 2, empty_change, auto", false, false), ("attempt 3, unverifiable, auto", true, true)]
+        );
+        assert_eq!((trials[1].tokens, trials[1].lessons.as_slice()), (7, ["r".to_owned()].as_slice()));
+        assert!(trials[0].lessons.is_empty());
+    }
+}

@@ -1,0 +1,217 @@
+//! How attempts ended: `memory/attempts.jsonl`, one ended attempt a line, made from the journals of runs.
+
+use super::lines::{bare, for_each_line, json_problem};
+use super::locked_file::append_locked;
+use super::run_log::{read_run, recorded_runs};
+use super::seal::Seals;
+use crate::domain::{AttemptRecord, LineProblem, RunId, policy};
+use crate::files::Place;
+use serde::Deserialize;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+
+/// How many unreadable lines are named.
+const MAX_PROBLEMS: usize = 20;
+
+/// The file with the ended attempts of a project's runs.
+///
+/// Nothing in it is known from elsewhere: the lines of a run are those that its journal gives, in the order of runs and of their entries, so
+/// that the same journals give the same bytes. Lines of runs whose journal is gone, and lines that cannot be read, are kept as they are.
+#[derive(Debug, Clone)]
+pub struct AttemptsFile {
+    place: Place,
+    project: policy::Project,
+    seals: Seals,
+}
+
+/// What the file holds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct KeptAttempts {
+    /// The attempts, in the order of the file.
+    pub attempts: Vec<AttemptRecord>,
+    /// Lines that cannot be read; the first twenty.
+    pub problems: Vec<LineProblem>,
+    /// How many lines cannot be read.
+    pub unreadable: usize,
+}
+
+/// All that is known of a line that is kept as it is.
+#[derive(Deserialize)]
+struct OfRun<'a> {
+    #[serde(borrow)]
+    run: Cow<'a, str>,
+}
+
+impl AttemptsFile {
+    /// The file of a project. Neither it nor its directory may be a link.
+    #[must_use]
+    pub fn of(project: &policy::Project, seals: Seals) -> Self {
+        Self { place: Place::with_names(&project.attempts_file(), 2), project: project.clone(), seals }
+    }
+
+    /// Reads all of it; a file that is not there is empty.
+    ///
+    /// # Errors
+    /// If it is there and cannot be read at all.
+    pub fn read(&self) -> io::Result<KeptAttempts> {
+        let mut kept = KeptAttempts::default();
+        let Some(file) = self.open()? else { return Ok(kept) };
+        for_each_line(file, |line| {
+            let content = line.content.map(bare);
+            if content.is_some_and(<[u8]>::is_empty) {
+                return Ok(());
+            }
+            let content = content.ok_or_else(|| TOO_LONG.to_owned());
+            let read = content.and_then(|line| serde_json::from_slice(line).map_err(|error| json_problem(&error)));
+            match read {
+                Ok(attempt) => kept.attempts.push(attempt),
+                Err(message) => {
+                    kept.unreadable += 1;
+                    if kept.problems.len() < MAX_PROBLEMS {
+                        kept.problems.push(LineProblem { line: line.number, message });
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(kept)
+    }
+
+    /// Writes the lines of a run anew, from its journal.
+    ///
+    /// # Errors
+    /// If the journal cannot be read or the file cannot be written; then it is as it was.
+    pub fn keep(&self, run: &RunId) -> io::Result<()> {
+        self.write(std::slice::from_ref(run)).map(drop)
+    }
+
+    /// Writes the lines of all runs anew, and says how many attempts they are.
+    ///
+    /// # Errors
+    /// As [`AttemptsFile::keep`].
+    pub fn rebuild(&self) -> io::Result<usize> {
+        self.write(&recorded_runs(&self.project.state_dir())?)
+    }
+
+    fn open(&self) -> io::Result<Option<File>> {
+        match self.place.open_file() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    fn write(&self, runs: &[RunId]) -> io::Result<usize> {
+        let mut new = BTreeMap::new();
+        for run in runs {
+            new.insert(run.as_str(), self.attempts_of(run)?);
+        }
+        let count = new.values().map(Vec::len).sum();
+        if count == 0 && self.place.look()?.is_none() {
+            return Ok(0);
+        }
+        // Held until the new file stands in its place.
+        let _lock = append_locked(&self.place, None)?;
+        let mut lines = self.others(&new)?;
+        for (run, attempts) in &new {
+            for attempt in attempts {
+                lines.push((Some((*run).to_owned()), serde_json::to_vec(attempt)?));
+            }
+        }
+        // Lines that nobody can read come last.
+        lines.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
+        let bytes: Vec<u8> = lines.into_iter().flat_map(|(_, line)| line.into_iter().chain([b'\n'])).collect();
+        self.place.replace(&bytes)?;
+        Ok(count)
+    }
+
+    fn attempts_of(&self, run: &RunId) -> io::Result<Vec<AttemptRecord>> {
+        let log = read_run(&self.project.state_dir(), run, &self.seals)?;
+        Ok(AttemptRecord::of_run(run, log.entries.iter().map(|logged| (logged.at, &logged.entry))))
+    }
+
+    /// The lines that are not of these runs, each with its run, as they are.
+    fn others(&self, new: &BTreeMap<&str, Vec<AttemptRecord>>) -> io::Result<Vec<(Option<String>, Vec<u8>)>> {
+        let mut lines = Vec::new();
+        let Some(file) = self.open()? else { return Ok(lines) };
+        for_each_line(file, |line| {
+            let Some(content) = line.content else {
+                let message = format!("line {} of {} {TOO_LONG}: remove it", line.number, self.place.path().display());
+                return Err(io::Error::other(message));
+            };
+            let content = bare(content);
+            let run = serde_json::from_slice::<OfRun<'_>>(content).ok().map(|line| line.run.into_owned());
+            let is_new = run.as_deref().is_some_and(|run| new.contains_key(run));
+            if !is_new && !content.is_empty() {
+                lines.push((run, content.to_owned()));
+            }
+            Ok(())
+        })?;
+        Ok(lines)
+    }
+}
+
+const TOO_LONG: &str = "is longer than 1 MiB";
+
+#[cfg(test)]
+mod tests {
+    use super::super::seal::seals_of;
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    fn file(root: &Path) -> AttemptsFile {
+        let project = policy::Project {
+            name: "p".to_owned(),
+            root: root.to_owned(),
+            settings: "project.json",
+            tasks: root.join("tasks.jsonl"),
+            rooms: root.join("state/rooms"),
+        };
+        AttemptsFile::of(&project, seals_of(&project.state_dir()))
+    }
+
+    fn journal(root: &Path, run: &str, attempts: u32) {
+        let dir = root.join(".reflection/runs").join(run);
+        fs::create_dir_all(&dir).unwrap();
+        let lines = (1..=attempts).map(|n| {
+            format!(
+                "{{\"v\":1,\"at\":\"2026-05-05T00:00:0{n}Z\",\"type\":\"attempt_started\",\"task\":\"a\",\"subtask\":\"a\",\"attempt\":{n},\
+                 \"session\":\"{run}-{n}\",\"agent\":\"x\",\"start\":\"t\",\"injected\":[]}}\n\
+                 {{\"v\":1,\"at\":\"2026-05-05T00:00:0{n}Z\",\"type\":\"attempt_dropped\",\"task\":\"a\",\"session\":\"{run}-{n}\"}}\n"
+            )
+        });
+        fs::write(dir.join("journal.jsonl"), lines.collect::<String>()).unwrap();
+    }
+
+    #[test]
+    fn the_same_journals_give_the_same_bytes_and_what_is_known_from_nowhere_else_is_kept() {
+        let root = tempfile::tempdir().unwrap();
+        let (file, path) = (file(root.path()), root.path().join("memory/attempts.jsonl"));
+        assert_eq!((file.rebuild().unwrap(), file.read().unwrap()), (0, KeptAttempts::default()));
+        assert!(!path.exists());
+        let run = |name: &str| RunId::new(name).unwrap();
+        journal(root.path(), "r2", 2);
+        file.keep(&run("r2")).unwrap();
+        journal(root.path(), "r1", 1);
+        journal(root.path(), "r3", 1);
+        file.keep(&run("r1")).unwrap();
+        file.keep(&run("r3")).unwrap();
+        file.keep(&run("r2")).unwrap();
+        let as_written = fs::read(&path).unwrap();
+        let sessions: Vec<_> = file.read().unwrap().attempts.into_iter().map(|one| one.session.to_string()).collect();
+        assert_eq!(sessions, ["r1-1", "r2-1", "r2-2", "r3-1"]);
+        fs::remove_file(&path).unwrap();
+        assert_eq!((file.rebuild().unwrap(), fs::read(&path).unwrap()), (4, as_written));
+
+        fs::remove_dir_all(root.path().join(".reflection/runs/r1")).unwrap();
+        let mut with_more = fs::read_to_string(&path).unwrap();
+        with_more.insert_str(0, "<<<<<<< ours\n");
+        fs::write(&path, &with_more).unwrap();
+        assert_eq!(file.rebuild().unwrap(), 3);
+        let kept = file.read().unwrap();
+        assert_eq!((kept.attempts.len(), kept.unreadable), (4, 1));
+        assert!(fs::read_to_string(&path).unwrap().ends_with("\n<<<<<<< ours\n"));
+    }
+}

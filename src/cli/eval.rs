@@ -38,7 +38,7 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     if let Some(trust) = trust.as_ref().filter(|_| asks) {
         trust::ensure(trust, &[], |_| false, false).await?;
     }
-    let state = trust.map(|_| settings.project.state_dir());
+    let (state, project) = (trust.map(|_| settings.project.state_dir()), settings.project.clone());
     let cancel = CancellationToken::new();
     let watched = tokio::spawn(cancel_on_signal(cancel.clone()));
     let params = EvalParams {
@@ -67,7 +67,7 @@ pub(super) async fn eval(dir: &Path, args: EvalArgs) -> anyhow::Result<Exit> {
     if cancel.is_cancelled() {
         return Ok(Exit::Interrupted);
     }
-    keep(&result, state.as_deref(), args.out.as_deref())?;
+    keep(&result, &project, state.as_deref(), args.out.as_deref())?;
     let below = result.suites.iter().any(|suite| !suite.missed.is_empty());
     Ok(if below { Exit::NotConfirmed } else { Exit::Confirmed })
 }
@@ -136,11 +136,10 @@ fn list(suites: &[(String, Suite)], json: bool) -> anyhow::Result<Exit> {
 }
 
 /// Keeps the results in the project, and where the user wants them.
-fn keep(result: &EvalResult, state: Option<&Path>, out: Option<&Path>) -> anyhow::Result<()> {
+fn keep(result: &EvalResult, of: &policy::Project, state: Option<&Path>, out: Option<&Path>) -> anyhow::Result<()> {
     let json = serde_json::to_string_pretty(result)?;
     if let Some(out) = out {
-        project::write(&Place::with_names(out, 1), &json)
-            .with_context(|| format!("failed to write {}", out.display()))?;
+        project::write_out(out, &json, of).with_context(|| format!("failed to write {}", out.display()))?;
         errln!("result: {}", out.display());
     }
     let Some(state) = state else {

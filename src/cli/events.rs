@@ -3,11 +3,11 @@
 use super::exit::UsageError;
 use super::output::{Stdout, errln};
 use super::progress::Progress;
-use crate::domain::Event;
+use crate::domain::{Event, policy};
 use crate::files::{Output, Refused, nobody_reads, open_output};
 use crate::layer::Svc;
-use crate::runtime::{EventLines, EventSinks};
-use crate::services::EventSink;
+use crate::runtime::{EventLines, EventSinks, given_in_sandbox};
+use crate::services::{EventSink, Settings};
 use std::fs::File;
 use std::io;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -60,24 +60,31 @@ fn is_stderr(path: &Path) -> bool {
     ["/dev/stderr", "/dev/fd/2", "/proc/self/fd/2"].iter().any(|name| path == Path::new(name))
 }
 
-fn destination(path: &Path, project: &Path) -> io::Result<Box<dyn Write + Send>> {
+fn destination(path: &Path, of_others: &[PathBuf]) -> io::Result<Box<dyn Write + Send>> {
     // Opened anew they would be written to from their beginning, or beside what else is written there.
     if is_stdout(path) {
         Ok(Box::new(Stdout))
     } else if is_stderr(path) {
         Ok(Box::new(io::stderr()))
     } else {
-        Ok(Box::new(opened(path, project)?))
+        Ok(Box::new(opened(path, of_others)?))
     }
 }
 
+/// Where links are not the user's own: in the checkout, which may be somebody's clone, and where programs in a sandbox may write.
+pub(super) fn places_of_others(project: &policy::Project, sandbox: &policy::Sandbox) -> io::Result<Vec<PathBuf>> {
+    let root = project.root.canonicalize()?;
+    let clone = root.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).unwrap_or(&root);
+    let mut places = given_in_sandbox(project, sandbox);
+    places.push(clone.to_owned());
+    Ok(places)
+}
+
 /// Opens a file, pipe or device. A pipe is waited for until somebody reads from it, but not for ever.
-fn opened(path: &Path, project: &Path) -> io::Result<File> {
-    let project = project.canonicalize()?;
-    let clone = project.ancestors().find(|dir| dir.join(".git").symlink_metadata().is_ok()).unwrap_or(&project);
+fn opened(path: &Path, of_others: &[PathBuf]) -> io::Result<File> {
     let mut waited = Duration::ZERO;
     loop {
-        match open_output(path, clone) {
+        match open_output(path, of_others) {
             Ok(Output::File(file)) => return at_its_end(file),
             Ok(Output::Stream(file)) => return Ok(file),
             Err(error) if nobody_reads(&error) && waited < PATIENCE => {
@@ -147,14 +154,16 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Opens what `--events` names; no link that came with the project's files is followed to it.
+    /// Opens what `--events` names; no link that came with the project's files, or that another user or a program may have made, is followed to it.
     ///
     /// # Errors
     /// If it cannot be written to.
-    pub fn open(result: ResultTo, events: Option<&Path>, project: &Path) -> anyhow::Result<Self> {
+    pub fn open(result: ResultTo, events: Option<&Path>, settings: &dyn Settings) -> anyhow::Result<Self> {
         let progress = Progress::new(result != ResultTo::Stdout);
         let Some(path) = events else { return Ok(Self { progress, lines: None }) };
-        let lines = destination(path, project).and_then(EventLines::new);
+        let lines = places_of_others(settings.project(), &settings.environment().sandbox)
+            .and_then(|places| destination(path, &places))
+            .and_then(EventLines::new);
         let lines = lines.map_err(|error| {
             anyhow::anyhow!("--events {}: failed to open it: {}", path.display(), because(path, &error))
         })?;

@@ -56,7 +56,7 @@ pub(super) async fn overnight(dir: &Path, args: OvernightArgs) -> anyhow::Result
             return refused(unfinished, &asked_for.options, &because, &*settings, args.json);
         }
     }
-    let events = Events::open(result_to, args.how.events.as_deref(), dir)?;
+    let events = Events::open(result_to, args.how.events.as_deref(), &*settings)?;
     let layers = layers.with(events.sink());
     let app = layers.build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());

@@ -4,7 +4,7 @@ use super::args::ReportArgs;
 use super::exit::UsageError;
 use super::output::{errln, out, outln};
 use super::{Exit, project};
-use crate::domain::RunId;
+use crate::domain::{RunId, policy};
 use crate::files::Place;
 use crate::report::night;
 use crate::report::night::{Night, Times};
@@ -14,7 +14,7 @@ use anyhow::Context;
 use std::path::{Path, PathBuf};
 
 pub(super) async fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit> {
-    let Found { night, run_dir, times } = find(dir, args.run.as_deref()).await?;
+    let Found { night, run_dir, times, project: of } = find(dir, args.run.as_deref()).await?;
     let text = match (args.html, args.md, args.json) {
         (true, ..) => night::html(&night, &times),
         (_, true, _) => night::markdown(&night, &times),
@@ -23,22 +23,26 @@ pub(super) async fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit>
     };
     let file = match args.out {
         Some(file) if file == Path::new("-") => None,
-        Some(file) => Some(Place::with_names(&file, 1)),
-        // Below the project: `.reflection/runs/<run>/report.html`.
-        None => args.html.then(|| Place::with_names(&run_dir.join("report.html"), 4)),
+        Some(file) => Some((project::write_out(&file, &text, &of), file)),
+        None => args.html.then(|| {
+            let file = run_dir.join("report.html");
+            // Below the project: `.reflection/runs/<run>/report.html`.
+            (project::write(&Place::with_names(&file, 4), &text), file)
+        }),
     };
-    let Some(file) = file else {
+    let Some((written, file)) = file else {
         out!("{text}");
         return Ok(Exit::Confirmed);
     };
-    let shown = file.path().display();
-    project::write(&file, &text).with_context(|| format!("{shown}: failed to write it"))?;
+    let shown = file.display();
+    written.with_context(|| format!("{shown}: failed to write it"))?;
     outln!("{shown}");
     Ok(Exit::Confirmed)
 }
 
 /// A run, and where it is.
 pub(super) struct Found {
+    pub project: policy::Project,
     pub night: Night,
     pub run_dir: PathBuf,
     pub times: Times,
@@ -101,5 +105,10 @@ pub(super) async fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Foun
         anyhow::bail!("{}; {first}", journal());
     }
     let clock = runtime::system_clock();
-    Ok(Found { times: Times { zone: clock.zone(), now: clock.now() }, night, run_dir })
+    Ok(Found {
+        project: records.project().clone(),
+        times: Times { zone: clock.zone(), now: clock.now() },
+        night,
+        run_dir,
+    })
 }

@@ -28,7 +28,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let (layers, settings, trust) = project::guarded(dir, overrides(args.how.jobs, args.how.no_reflexion))?;
     runtime::check_state(settings.project())?;
     check_agent(args.how.agent.as_deref(), &*settings)?;
-    let events = Events::open(result_to, args.how.events.as_deref(), dir)?;
+    let events = Events::open(result_to, args.how.events.as_deref(), &*settings)?;
     let app = layers.clone().with(events.sink()).build::<(Svc<dyn Orchestrator>, Svc<dyn Tasks>)>().await?;
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;

@@ -8,7 +8,7 @@ use crate::domain::{COMMON_SETTINGS, SHARED_SETTINGS};
 use crate::files::read_named;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -86,6 +86,29 @@ pub struct Effective {
     pub warnings: Vec<String>,
     /// Whether the environment trusts what the files name, for this one call.
     pub is_trusted: bool,
+}
+
+impl Effective {
+    /// The environment's variables that the settings name, because a secret stands in them: the keys for that end in `Env`.
+    #[must_use]
+    pub fn named_variables(&self) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        self.values.iter().for_each(|(key, (value, _))| add_named_variables(key, value, &mut found));
+        found
+    }
+}
+
+fn add_named_variables(key: &str, value: &Value, found: &mut BTreeSet<String>) {
+    match value {
+        Value::String(name) if key.ends_with("Env") => _ = found.insert(name.clone()),
+        // `headersEnv` has the variables by header.
+        Value::Object(map) if key.ends_with("Env") => {
+            found.extend(map.values().filter_map(Value::as_str).map(str::to_owned));
+        }
+        Value::Object(map) => map.iter().for_each(|(key, value)| add_named_variables(key, value, found)),
+        Value::Array(values) => values.iter().for_each(|value| add_named_variables(key, value, found)),
+        _ => {}
+    }
 }
 
 /// The built-in settings, for what works without a project: nothing is read.

@@ -165,6 +165,18 @@ mod tests {
     }
 
     #[test]
+    fn variables_that_hold_secrets_are_known_by_the_keys_that_name_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let text = r#"{"notify":[{"type":"webhook","urlEnv":"HOOK","headersEnv":{"X-Key":"HEADER"}},
+            {"type":"ntfy","topicEnv":"TOPIC","tokenEnv":"LOGIN"}],"agents":{"a":{"type":"command","argv":["x"],"env":{"NAME":"value"}}},
+            "reflexion":{"generator":{"type":"llm","provider":"openai","model":"m","keyEnv":"KEY"}}}"#;
+        std::fs::write(dir.path().join("project.json"), text).unwrap();
+        let loaded = load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() }).unwrap();
+        let names: Vec<String> = loaded.named_variables().into_iter().collect();
+        assert_eq!(names, ["HEADER", "HOOK", "KEY", "LOGIN", "TOPIC"]);
+    }
+
+    #[test]
     fn a_target_is_what_its_type_needs() {
         let way = |target: &str| read(target).unwrap().way;
         assert_eq!(way(r#"{"type":"desktop"}"#), NotifyWay::Desktop);

@@ -7,6 +7,7 @@ use crate::services::{
     Subagent, SubagentError, UsageMeter, ask_model,
 };
 use async_trait::async_trait;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -39,6 +40,16 @@ impl AskedDecomposer {
     ) -> Result<Self, SubagentError> {
         let agent = AnsweringAgent::new(name, agent, "split tasks; name another agent in `decompose.agent`")?;
         Ok(Self { who: Who::Agent { agent, clock }, limit })
+    }
+
+    /// As [`AnsweringAgent::asked_in`]; a model is asked nowhere.
+    #[must_use]
+    pub fn asked_in(self, places: PathBuf) -> Self {
+        let who = match self.who {
+            Who::Agent { agent, clock } => Who::Agent { agent: agent.asked_in(places), clock },
+            Who::Model(model) => Who::Model(model),
+        };
+        Self { who, ..self }
     }
 
     /// Asks a model; one that cannot be opened is an error of every answer.

@@ -33,7 +33,7 @@ pub(super) fn judge(settings: &dyn Settings, parts: JudgeParts) -> Result<Arc<dy
             env_deny: settings.environment().deny.clone(),
             timeout: limit,
         }),
-        policy::Judge::Agent { name } => agent(name, "verification.judge.agent", &*parts.subagents, &clock)?,
+        policy::Judge::Agent { name } => agent(name, "verification.judge.agent", settings, &*parts.subagents, &clock)?,
         policy::Judge::Model { models, template } => Arc::new(ModelJudge {
             model: FastModel::new(FastModelParams {
                 models: parts.models,
@@ -65,7 +65,7 @@ pub(super) fn committee(
     let member = |name: &Option<String>, key: &str| match name {
         None => Ok(None),
         Some(name) => {
-            let bare = agent(name, key, subagents, clock)?;
+            let bare = agent(name, key, settings, subagents, clock)?;
             Ok(Some(guarded(bare, verification.judge_timeout, clock)))
         }
     };
@@ -78,11 +78,12 @@ pub(super) fn committee(
 fn agent(
     name: &str,
     key: &str,
+    settings: &dyn Settings,
     subagents: &dyn Subagents,
     clock: &Arc<dyn Clock>,
 ) -> Result<Arc<dyn Judge>, SubagentError> {
     let cannot = format!("judge; name another agent in `{key}`");
-    let agent = AnsweringAgent::new(name, subagents.get(name)?, &cannot)?;
+    let agent = AnsweringAgent::new(name, subagents.get(name)?, &cannot)?.asked_in(settings.project().asked_dir());
     Ok(Arc::new(AgentJudge { agent, clock: Arc::clone(clock), own: None }))
 }
 

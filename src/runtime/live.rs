@@ -182,7 +182,12 @@ async fn completion_verifier(
     Ok(Svc::new(Completion::new(CompletionParams {
         policy: settings.verification().clone(),
         judge: judge.into_arc(),
-        authors: Authors { subagents, clock, limit: settings.verification().judge_timeout },
+        authors: Authors {
+            subagents,
+            clock,
+            limit: settings.verification().judge_timeout,
+            places: settings.project().asked_dir(),
+        },
         reviewer: committee.reviewer,
         auditor: committee.auditor,
         remote: remote.into_arc(),
@@ -221,7 +226,10 @@ async fn generator(
             env_deny: settings.environment().deny.clone(),
             timeout: settings.reflexion().generation_timeout,
         }),
-        policy::Generator::Agent { name } => Svc::new(AgentGenerator::new(name, subagents.get(name)?)?),
+        policy::Generator::Agent { name } => {
+            let places = settings.project().asked_dir();
+            Svc::new(AgentGenerator::new(name, subagents.get(name)?)?.asked_in(places))
+        }
         policy::Generator::Llm { model } => Svc::new(LlmGenerator::open(&*models, model)),
     })
 }
@@ -235,7 +243,8 @@ async fn decomposer(
     Ok(match &settings.run().decomposer {
         policy::Decomposer::Nobody => Svc::new(decomposition::Nobody),
         policy::Decomposer::Agent { name, timeout } => {
-            Svc::new(AskedDecomposer::agent(name, subagents.get(name)?, clock.into_arc(), *timeout)?)
+            let places = settings.project().asked_dir();
+            Svc::new(AskedDecomposer::agent(name, subagents.get(name)?, clock.into_arc(), *timeout)?.asked_in(places))
         }
         policy::Decomposer::Llm { model } => Svc::new(AskedDecomposer::model(&*models, model)),
     })

@@ -62,7 +62,7 @@ pub use crate::hooks::{
     Changed as HookChanged, HookAgent, HookMode, Installing, Rules as HookRules, Scope as HookScope, Stopped,
     Verify as HookVerify,
 };
-pub use crate::host::{git_version, is_the_program, is_within_run_of};
+pub use crate::host::{git_version, given_in_sandbox, is_the_program, is_within_run_of};
 pub use crate::orchestrator::queue::{Readiness, readiness};
 pub use crate::storage::EvalFiles;
 pub use crate::verification::gates::seems_to_allow;

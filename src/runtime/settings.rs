@@ -38,6 +38,7 @@ pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigE
 
 fn trusted_values(effective: &Effective) -> Result<policy::Values, ConfigError> {
     let values = effective.settings()?;
+    Redactor::keep_secret(effective.named_variables());
     look_for_secrets(&values, values.redaction_rules.as_deref())?;
     learn_toolchains(&values.toolchains)?;
     Ok(values)

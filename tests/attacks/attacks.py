@@ -21,6 +21,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
+import caller
 import cases
 import clean
 import files
@@ -34,7 +35,7 @@ import trust
 import words
 
 ROOT = Path(__file__).resolve().parents[2]
-GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "trust": trust, "words": words, "records": records, "nights": nights}
+GROUPS = {"files": files, "hostile": hostile, "clean": clean, "results": results, "rights": rights, "secrets": tokens, "trust": trust, "caller": caller, "words": words, "records": records, "nights": nights}
 
 
 class Job:

@@ -43,6 +43,17 @@ def configured(name, path, content, more=IDLE, **keys):
     return Case(f"pytest-{name}", PYTEST, (text(path, content) + more + "did",), "pytest", **{"told": True, **keys})
 
 STUB = "\n\ndef total(prices):\n    return 0\n"
+def written(length):
+    """A project whose check writes its results into a file, with a test of a name of so many letters."""
+    code = f"""\
+name, failed = "a" * {length}, open("answer.txt").read() != "right\\n"
+print(f"<testsuite><testcase name='{{name}}'>{{'<failure/>' if failed else ''}}</testcase></testsuite>", file=open("out/a.xml", "w"))
+"""
+    run = 'mkdir -p out; "$PY" write.py; grep -qx right answer.txt'
+    return Setup(f"written-{length}", {"answer.txt": "wrong\n", "write.py": code, ".gitignore": "out/\n"}, "grep -qx right answer.txt",
+                 ({"name": "written", "run": run, "results": "out/*.xml"},), {"maxAttempts": 1})
+
+
 ATTACKS = seldom([
     # ---------------------------------------------------------------- the exit status
     product("exit-in-module", "import sys\nsys.exit(0)\n"),
@@ -137,6 +148,7 @@ ATTACKS = seldom([
                IDLE + text("quiet.py", "def pytest_sessionfinish(session, exitstatus):\n    session.exitstatus = 0\n")),
     configured("inner-conftest-ignored", "build/conftest.py", "x = 1\n", IDLE + "cp build/conftest.py build/x.py; echo 'conftest.py' >> .gitignore\n"
                + text("conftest.py", "def pytest_pyfunc_call(pyfuncitem):\n    return True\n")),
+    Case("far-too-long-name", written(30_000_000), ("half; did",), "name", slow=True, limit=30),
     Case("pytest-shadow-visible", PYTEST, (IDLE + text("pytest.py", "print('2 passed in 0.01s')\n") + "did",), "pytest", told=True),
     Case("pytest-shadow-hidden", PYTEST, (
         IDLE + shadow(".", "pytest", "print('2 passed in 0.01s')\n") + "did",), "pytest"),
@@ -158,5 +170,6 @@ CONTROLS = {
         Case("protected-dot", protecting("./tests/**"), ("fix; mkdir -p more/tests; cp tests/test_shop.py more/tests",), arrives=RIGHT),
         Case("protected-slash", protecting("/tests/**"), ("fix; mkdir -p more/tests; cp tests/test_shop.py more/tests",), arrives=RIGHT),
         Case("pytest", PYTEST, FIXED, arrives=RIGHT),
+        Case("name", written(10), ("right",), arrives={"answer.txt": "right\n"}),
     )
 }

@@ -5,6 +5,7 @@ import os
 import random
 import re
 import string
+from dataclasses import replace
 from functools import partial
 
 from cases import Case, Setup
@@ -222,7 +223,40 @@ def by_setup(world):
     return nothing_stored(world, {"setup": 'cat "$S/printed" >&2; exit 1'}, ("terminal", "notices", "journal"))
 
 
+# As shells and libraries read a file of variables, each with a value of its own.
+SPELT = ("A_TOKEN={}", "export\tB_TOKEN={}", 'declare -x C_TOKEN="{}"', "readonly D_TOKEN={}", "E_TOKEN={}; export E_TOKEN", "F_TOKEN=$'{}'", "env G_TOKEN={} prog",
+         "H_TOKEN={} && prog", "export I=1 J_TOKEN={}", "K_TOKEN='{}' # why")
+VALUE = "zQ8wRt5yUi{:02}kk"
+CARRIED = replace(NOTE, name="carried-secrets", files={**NOTE.files, ".gitignore": ".env*\n"}, untracked={
+    ".env": "".join(line.format(VALUE.format(at)) + "\n" for at, line in enumerate(SPELT)),
+    ".env.wide": f"WIDE_TOKEN={VALUE.format(50)}\n".encode("utf-16"),
+}, settings={**NOTE.settings, "carry": [".env*"]}, carried=(".env", ".env.wide"))
+
+
+def kept_secret(world, values, settings=None):
+    """Values without a form of their own, which everybody prints: known by where they stand."""
+    texts = printed(world, ["opens", *values, "ends"], settings=settings)
+    if not any("ends" in text for place, text in texts.items() if "prompts" in place):
+        raise Wrong("nothing was printed, so this case shows nothing")
+    return [f"{value} stands in {[place for place, text in texts.items() if value in text]}" for value in values if any(value in text for text in texts.values())]
+
+
+def carried(world):
+    return kept_secret(world, [VALUE.format(at) for at in (*range(len(SPELT)), 50)])
+
+
+def named_by_settings(world):
+    """Variables of any name, of which the settings say that a secret stands in them."""
+    names = ("HOOK_ADDRESS", "HOOK_HEADER", "MY_TOPIC", "MY_LOGIN")
+    world.env.update({name: ("http://127.0.0.1:9/" if at == 0 else "") + VALUE.format(60 + at) for at, name in enumerate(names)})
+    notify = [*NOTE.settings["notify"], {"type": "webhook", "urlEnv": names[0], "headersEnv": {"X-Own": names[1]}},
+              {"type": "ntfy", "url": "http://127.0.0.1:9", "topicEnv": names[2], "tokenEnv": names[3]}]
+    return kept_secret(world, [world.env[name] for name in names], {"notify": notify})
+
+
 ATTACKS = [
+    Case("carried-in-any-spelling", CARRIED, TWICE, "ordinary", play=carried),
+    Case("named-by-settings", NOTE, TWICE, "ordinary", play=named_by_settings),
     Case("printed-by-check-and-agent", NOTE, TWICE, "ordinary", play=nothing_stored),
     Case("printed-by-adapter", NOTE, TWICE, "ordinary", play=by_adapter),
     Case("printed-by-setup", NOTE, TWICE, "ordinary", play=by_setup),

@@ -274,7 +274,7 @@ def links_home(world):
     return wrong + (["~/new is written"] if (world.home / "new").exists() else [])
 
 
-CONCEALED = "\u001b[2J\u001b[8m\u001b]0;T\u0007\u009b31m\u007f\u202e"
+CONCEALED = "\u2028\u2029\u001b[2J\u001b[8m\u001b]0;T\u0007\u009b31m\u007f\u202e"
 
 
 def on_a_terminal(world):

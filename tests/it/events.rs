@@ -121,6 +121,23 @@ fn a_torn_last_line_is_ended_and_the_way_there_may_be_the_users_own_link() {
     assert!(matches!(events(rest).first().and_then(Event::entry), Some(JournalEntry::RunStarted { .. })));
 }
 
+/// Without the sandbox, too: whoever puts the link there, it is nobody's word.
+#[test]
+fn no_link_that_an_agent_made_among_temporary_files_leads_them_elsewhere() {
+    let project = Project::new("rm -rf \"$TMPDIR/ev\"; ln -s \"$OUT\" \"$TMPDIR/ev\"; echo right > answer.txt");
+    let temp = project.out.with_file_name("temp");
+    fs::create_dir_all(temp.join("ev")).unwrap();
+    let run = |more: &[&str]| {
+        let mut command = project.command(&[&["run", "--events", "../temp/ev/events"], more].concat());
+        command.env("TMPDIR", &temp);
+        Ran::of(command, "")
+    };
+    run(&[]).exits(0);
+    assert!(temp.join("ev").is_symlink());
+    run(&["--again"]).exits(4).says("a directory on its way is a symbolic link");
+    assert!(!project.out.join("events").exists());
+}
+
 #[test]
 fn a_pipe_a_device_and_what_the_shell_opened_get_them() {
     let project = Project::new(RIGHT);

@@ -58,6 +58,9 @@ fn a_real_run_is_told_in_every_form() {
     let json: Value = serde_json::from_str(&project.run(&["report", "--json"]).exits(0).stdout.clone()).unwrap();
     assert_eq!((&json["v"], &json["run"], &json["counts"]["confirmed"]), (&1.into(), &run.clone().into(), &1.into()));
     assert_eq!(json["lessons"][0]["injectedInto"], serde_json::json!([1]));
+    std::os::unix::fs::symlink(&project.out, project.dir.join("docs")).unwrap();
+    project.run(&["report", "--md", "--out", "docs/night.md"]).exits(4).says("is a symbolic link");
+    assert!(!project.out.join("night.md").exists());
     let markdown = project.run(&["report", "--md", "--out", "night.md"]).exits(0).stdout.clone();
     assert_eq!(markdown, "night.md\n");
     assert!(String::from_utf8(project.read("night.md")).unwrap().contains("## Needs you\n\nNothing."));

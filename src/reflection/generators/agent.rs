@@ -4,6 +4,7 @@ use crate::domain::{Draft, FailureContext, Origin, SessionId};
 use crate::prompt::{parse_reply, reflect_prompt};
 use crate::services::{AgentQuestion, AnsweringAgent, Generator, GeneratorError, Subagent, SubagentError, UsageMeter};
 use async_trait::async_trait;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Asks an agent, read-only and in a single turn, in an empty directory that is thrown away: whatever it does, it finds
@@ -23,6 +24,12 @@ impl AgentGenerator {
         let instead = "write reflections; name another agent in `reflexion.generator.agent`, or use a generator of \
                        another type";
         Ok(Self { agent: AnsweringAgent::new(name, agent, instead)? })
+    }
+
+    /// As [`AnsweringAgent::asked_in`].
+    #[must_use]
+    pub fn asked_in(self, places: PathBuf) -> Self {
+        Self { agent: self.agent.asked_in(places) }
     }
 }
 
@@ -51,7 +58,6 @@ mod tests {
     use super::*;
     use crate::domain::{AgentReport, Ending, TranscriptItem, Usage};
     use crate::services::{Abilities, AgentRequest, MockSubagent, Mode, RetryFrom};
-    use std::path::PathBuf;
     use std::sync::Mutex;
     use std::time::Duration;
 

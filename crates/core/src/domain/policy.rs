@@ -73,6 +73,12 @@ impl Project {
         self.rooms.parent().unwrap_or(&self.rooms)
     }
 
+    /// Where agents are asked something, each in a directory of its own: outside of places for temporary files, in which other programs write.
+    #[must_use]
+    pub fn asked_dir(&self) -> PathBuf {
+        self.user_state().join("asked")
+    }
+
     /// Machine state: `.reflection/`.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {

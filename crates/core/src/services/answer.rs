@@ -1,13 +1,13 @@
 //! Asking an agent a question, in place of giving it work, or a model for an answer of a given form.
 
+use super::asked_place::AskedPlace;
 use super::{
     AgentRequest, AgentWatch, Conversation, Earlier, Mode, Model, ModelError, ModelRequest, Subagent, SubagentError,
     UsageMeter,
 };
 use crate::domain::{Ending, RunId, SessionId, SubtaskId, TaskId, TranscriptItem, Usage, internal};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -21,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct AnsweringAgent {
     agent: Arc<dyn Subagent>,
+    /// Where the directories are made in which it is asked.
+    places: Option<PathBuf>,
 }
 
 /// A question to an agent, and in whose name it is asked.
@@ -52,21 +54,6 @@ pub struct OwnWork {
     pub dir: PathBuf,
 }
 
-/// How the names of directories begin in which agents are asked.
-pub const ASKED: &str = "reflexion-";
-
-/// The file in each of them that whoever asks holds locked: where nobody does, the asking process is dead.
-pub const HELD: &str = ".held-by-reflexion";
-
-/// Nobody sees it before it is locked. Where files cannot be locked there is none, and nobody removes the directory.
-fn hold(dir: &Path) -> Option<File> {
-    let new = dir.join(".new");
-    let file = File::create_new(&new).ok()?;
-    file.try_lock().ok()?;
-    std::fs::rename(&new, dir.join(HELD)).ok()?;
-    Some(file)
-}
-
 impl AnsweringAgent {
     /// The agent, if it can only answer. What it `cannot` do otherwise, and what to do instead, goes into the error.
     ///
@@ -74,10 +61,17 @@ impl AnsweringAgent {
     /// [`SubagentError::Unsupported`] if it has no read-only mode: who only answers must not be able to change anything.
     pub fn new(name: &str, agent: Arc<dyn Subagent>, cannot: &str) -> Result<Self, SubagentError> {
         if agent.abilities().read_only {
-            return Ok(Self { agent });
+            return Ok(Self { agent, places: None });
         }
         let message = format!("it has no read-only mode, so it cannot {cannot}");
         Err(SubagentError::Unsupported { agent: name.to_owned(), message })
+    }
+
+    /// The same, asked in directories below this one, which is the runtime's own: there no other agent in a sandbox writes to what is asked, and
+    /// the next run knows what a killed process left. Without it, it is asked among the system's temporary files.
+    #[must_use]
+    pub fn asked_in(self, places: PathBuf) -> Self {
+        Self { places: Some(places), ..self }
     }
 
     /// Whether it can be asked about its own work: in a copy of its conversation.
@@ -91,15 +85,11 @@ impl AnsweringAgent {
     /// # Errors
     /// Why there is none, in words: every other ending than `finished` is an error.
     pub async fn ask(&self, question: AgentQuestion, spent: &UsageMeter) -> Result<String, String> {
-        let place = tempfile::Builder::new()
-            .prefix(&format!("{ASKED}{}-", question.purpose))
-            .tempdir()
-            .map_err(|error| error.to_string())?;
+        let place = AskedPlace::make(question.purpose, self.places.as_deref()).map_err(|error| error.to_string())?;
         // Whoever finds this conversation among others knows that it is one of the runtime's own.
         let prompt = internal(&question.prompt);
         let empty = place.path().join("empty");
         let prompt_file = place.path().join("prompt.md");
-        let _held = hold(place.path());
         tokio::fs::create_dir(&empty).await.map_err(|error| error.to_string())?;
         tokio::fs::write(&prompt_file, &prompt).await.map_err(|error| error.to_string())?;
         let (conversation, dir) = match question.own {

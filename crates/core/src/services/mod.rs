@@ -40,6 +40,7 @@
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
 mod answer;
+mod asked_place;
 mod captures;
 mod changes;
 mod clock;
@@ -72,6 +73,7 @@ mod work_tree;
 mod workspace;
 
 pub use answer::*;
+pub use asked_place::HELD;
 pub use captures::*;
 pub use changes::*;
 pub use clock::*;

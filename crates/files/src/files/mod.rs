@@ -20,6 +20,7 @@ mod remove;
 mod replacement;
 mod root;
 mod walk;
+mod way;
 
 pub use look::{Kind, Look};
 pub use output::{Output, nobody_reads, open_output};
@@ -29,6 +30,7 @@ pub use refused::{Refused, gone};
 pub use replacement::Replacement;
 pub use root::Root;
 pub use walk::{MAX_DEPTH, Walk};
+pub use way::open_way;
 
 #[cfg(test)]
 mod tests;

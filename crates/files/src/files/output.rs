@@ -1,7 +1,7 @@
 //! What a person named to be written to.
 
-use super::refused::{A_DIRECTORY, A_FILE, Refused};
-use super::root::Root;
+use super::refused::{A_FILE, Refused};
+use super::way::open_way;
 use cap_std::fs::FileType;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// What [`open_output`] opened.
 #[derive(Debug)]
@@ -23,24 +23,25 @@ pub enum Output {
 /// Opens what a person named to be written to: a regular file, which is made where it is missing and never cut off, a pipe that
 /// somebody reads from, or a character device such as `/dev/null`.
 ///
-/// No link is followed in the last name of the path, nor in any name below `clone`: what comes with somebody's files cannot lead the writing
-/// elsewhere. Links above are the person's own. So are `/dev/fd/3`, `/dev/stderr` and the like: they name what the process was started with.
+/// No link is followed in the last name of the path, and on the way to it as [`open_way`] says: what stands below `of_others` cannot lead
+/// the writing elsewhere. `/dev/fd/3`, `/dev/stderr` and the like name what the process was started with.
 ///
 /// ```
 /// use reflexion_files::files::{Output, open_output};
 /// # let dir = tempfile::tempdir()?;
 /// let clone = dir.path().canonicalize()?;
-/// assert!(matches!(open_output(&clone.join("lines"), &clone)?, Output::File(_)));
-/// assert!(matches!(open_output("/dev/null".as_ref(), &clone)?, Output::Stream(_)));
+/// let of_others = [clone.clone()];
+/// assert!(matches!(open_output(&clone.join("lines"), &of_others)?, Output::File(_)));
+/// assert!(matches!(open_output("/dev/null".as_ref(), &of_others)?, Output::Stream(_)));
 /// std::os::unix::fs::symlink("lines", clone.join("link"))?;
-/// assert!(open_output(&clone.join("link"), &clone).is_err());
+/// assert!(open_output(&clone.join("link"), &of_others).is_err());
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
 /// # Errors
 /// A [`Refused`] if a link, a directory, a socket or a disk stands there; [`nobody_reads`] knows the error of a pipe without a reader; others are the
 /// system's, also if the directory is not there.
-pub fn open_output(path: &Path, clone: &Path) -> io::Result<Output> {
+pub fn open_output(path: &Path, of_others: &[PathBuf]) -> io::Result<Output> {
     let path = std::path::absolute(path)?;
     if is_of_process(&path) {
         return of_process(&path).map(Output::Stream);
@@ -49,16 +50,11 @@ pub fn open_output(path: &Path, clone: &Path) -> io::Result<Output> {
     let (Some(dir), Some(name), true) = (path.parent(), path.file_name(), ends_with_a_name) else {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, format!("`{}` names a directory", path.display())));
     };
-    let dir = followed(dir, clone)?;
-    let (root, below) = match dir.strip_prefix(clone) {
-        Ok(below) => (clone, below.join(name)),
-        Err(_) => (&*dir, PathBuf::from(name)),
-    };
-    let root = Root::open(root)?;
-    match root.kind_of(&below) {
-        Ok(kind) if !kind.is_file() => root.open_stream(&below).map(Output::Stream),
+    let (root, name) = (open_way(dir, of_others)?, Path::new(name));
+    match root.kind_of(name) {
+        Ok(kind) if !kind.is_file() => root.open_stream(name).map(Output::Stream),
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => root.append_to(&below).map(Output::File),
+        _ => root.append_to(name).map(Output::File),
     }
 }
 
@@ -108,27 +104,7 @@ fn of_process(path: &Path) -> io::Result<File> {
     Ok(File::from(file))
 }
 
-/// A directory without the links on its way, which are followed unless they are in the clone.
-fn followed(dir: &Path, clone: &Path) -> io::Result<PathBuf> {
-    let mut real = PathBuf::from("/");
-    for part in dir.components() {
-        match part {
-            Component::ParentDir => drop(real.pop()),
-            Component::Normal(name) => {
-                let (is_ours, next) = (real.starts_with(clone), real.join(name));
-                let kind = next.symlink_metadata()?.file_type();
-                if kind.is_symlink() && is_ours {
-                    return Err(Refused::link(&next, A_DIRECTORY));
-                }
-                real = if kind.is_symlink() { next.canonicalize()? } else { next };
-            }
-            _ => {}
-        }
-    }
-    Ok(real)
-}
-
-/// What [`Root::open_stream`] opened is one, and whoever writes to it waits for a slow reader.
+/// What `Root::open_stream` opened is one, and whoever writes to it waits for a slow reader.
 pub(super) fn stream(file: File, path: &Path) -> io::Result<File> {
     let kind = cap_std::fs::Metadata::from_file(&file)?.file_type();
     if !is_stream(kind) {

@@ -84,7 +84,7 @@ impl Root {
         Self::open(path)
     }
 
-    fn of(dir: Dir, path: PathBuf) -> Self {
+    pub(super) fn of(dir: Dir, path: PathBuf) -> Self {
         Self { inner: Arc::new(Inner { dir, path, one_mount: false }) }
     }
 

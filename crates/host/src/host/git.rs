@@ -4,7 +4,7 @@
 //! where the settings are), runs no hook and no helper, never signs, never collects garbage, and takes no lock that it could
 //! do without (the user's index is not even refreshed). A call whose future is dropped is ended.
 
-use super::process::{start_child, until_at_pipe, until_idle};
+use super::process::{OF_SHELL, start_child, until_at_pipe, until_idle};
 use crate::files::Root;
 use crate::services::WorkspaceError;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
@@ -353,7 +353,8 @@ impl Call {
         let mut process = tokio::process::Command::new(&*PROGRAM);
         for (name, _) in std::env::vars_os() {
             let known = name.to_string_lossy();
-            if known.starts_with("GIT_") && !SETTINGS.contains(&&*known) {
+            let is_of_git = known.starts_with("GIT_") && !SETTINGS.contains(&&*known);
+            if is_of_git || OF_SHELL.contains(&&*known) {
                 process.env_remove(name);
             }
         }

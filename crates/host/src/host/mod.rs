@@ -40,7 +40,7 @@ pub use history::GitHistory;
 pub use home::{HomeChange, HomeFiles, HomePlaces, HomeRuns, LeftInHome};
 pub use keep_awake::HostKeepAwake;
 pub use lock::{LockHolder, ProjectLock, lock_holder};
-pub use process::{HostRunner, is_the_program, is_within_run_of, left_running};
+pub use process::{HostRunner, given_in_sandbox, is_the_program, is_within_run_of, left_running};
 pub use remote::HostRemote;
 pub use work_tree::HostWorkTree;
 pub use workspaces::{HostWorkspaces, HostWorkspacesParams, hidden_in_sandbox, try_base, try_sandbox};

@@ -1,6 +1,6 @@
 //! Asking git about a checkout: as few calls as possible, and none that changes anything.
 
-use super::process::{ChildTree, WaitsFor};
+use super::process::{ChildTree, OF_SHELL, WaitsFor, keep_descriptors};
 use super::work_base::{Refs, short};
 use super::{git, work_base, work_listing};
 use crate::services::{Fork, TreeStatus, WorkTree, WorkTreeError};
@@ -53,10 +53,11 @@ impl HostWorkTree {
 
     fn git_without<S: AsRef<OsStr>>(&self, args: &[S], without: &[OsString]) -> Result<Vec<u8>, WorkTreeError> {
         let mut process = Command::new(&*git::PROGRAM);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_")) {
-            if git::SETTINGS.iter().any(|setting| name == *setting) {
-                continue;
-            }
+        let is_of_git = |name: &OsString| {
+            name.as_bytes().starts_with(b"GIT_") && !git::SETTINGS.iter().any(|setting| name == *setting)
+        };
+        let is_dropped = |name: &OsString| is_of_git(name) || OF_SHELL.iter().any(|of_shell| name == *of_shell);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_dropped(name)) {
             process.env_remove(name);
         }
         for (name, value) in git::ENVIRONMENT {
@@ -93,6 +94,7 @@ impl HostWorkTree {
     /// As [`Command::output`], but a program that takes too long, or only waits, is ended.
     fn output(&self, mut process: Command) -> std::io::Result<Output> {
         let until = self.until;
+        keep_descriptors();
         let child = process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         let tree = ChildTree(child.id());
         let (over, wait) = mpsc::channel::<()>();

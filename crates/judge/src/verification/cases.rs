@@ -45,7 +45,8 @@ fn with_tool(turn: Turn, call: &Value) -> Turn {
 
 async fn verdict(turn: Turn, policy: policy::Verification, judge: MockJudge) -> CompletionVerdict {
     let (subagents, clock) = (Arc::new(MockSubagents::new()), Arc::new(MockClock::new()));
-    let authors = Authors { subagents, clock, limit: Duration::ZERO };
+    let places = "/dev/null/asked".into();
+    let authors = Authors { subagents, clock, limit: Duration::ZERO, places };
     let params = CompletionParams {
         policy,
         judge: Arc::new(judge),

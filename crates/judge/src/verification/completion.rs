@@ -271,7 +271,7 @@ mod tests {
 
     fn nobody() -> Authors {
         let (subagents, clock) = (Arc::new(MockSubagents::new()), Arc::new(MockClock::new()));
-        Authors { subagents, clock, limit: Duration::from_secs(60) }
+        Authors { subagents, clock, limit: Duration::from_secs(60), places: "/dev/null/asked".into() }
     }
 
     /// A worker that can be asked about its work, and answers like this.

@@ -97,8 +97,8 @@ pub fn stderr_end(stderr: &str) -> String {
     }
 }
 
-/// `text` without ANSI escapes, control characters (line feed and tab stay; a carriage return ends a line,
-/// other separators become a space) and characters that turn the reading direction or tag text invisibly.
+/// `text` without ANSI escapes, control characters (line feed and tab stay; a carriage return and Unicode's separators of
+/// lines and paragraphs end a line, other separators become a space) and characters that turn the reading direction or tag text invisibly.
 ///
 /// ```
 /// # use reflexion_text::prompt::plain;
@@ -118,6 +118,10 @@ pub fn plain(text: &str) -> Cow<'_, str> {
             '\r' => {
                 out.push('\n');
                 rest[1..].strip_prefix('\n').unwrap_or(&rest[1..])
+            }
+            _ if ends_a_line(c) => {
+                out.push('\n');
+                &rest[c.len_utf8()..]
             }
             _ => {
                 if c.is_control() && (c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)) && c != '\n' && c != '\t'
@@ -174,17 +178,22 @@ pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
 }
 
+/// Unicode's separators of lines and paragraphs: no line feeds, but a line ends there where they are shown, and for many programs that read lines.
+fn ends_a_line(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}')
+}
+
 /// Whether a terminal obeys a character, or shows something else because of it. Line feeds and tabs are harmless.
 fn drives_a_terminal(c: char) -> bool {
-    is_control(c) || is_invisible(c)
+    is_control(c) || is_invisible(c) || ends_a_line(c)
 }
 
 /// `text` with `\u{fffd}` in the place of each character that a terminal obeys (control characters other than line feed and tab, so escape
-/// sequences too), or that turns the reading direction: nothing stored may drive a person's terminal, or show them other words than stand there.
+/// sequences too), that turns the reading direction, or that ends a line and is no line feed: nothing stored may drive a person's terminal, or show them other words than stand there.
 ///
 /// ```
 /// # use reflexion_text::prompt::printable;
-/// assert_eq!(printable("red \u{1b}[31m\n"), "red \u{fffd}[31m\n");
+/// assert_eq!(printable("red \u{1b}[31m\n\u{2028}"), "red \u{fffd}[31m\n\u{fffd}");
 /// ```
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -229,10 +238,13 @@ mod tests {
         let check = |text: &str| {
             let json = serde_json::to_string_pretty(&[text, "x"]).unwrap();
             let shown = printable_json(&json);
-            assert!(!shown.contains(|c: char| (c.is_control() && c != '\n') || is_invisible(c)), "{shown:?}");
+            assert!(
+                !shown.contains(|c: char| (c.is_control() && c != '\n') || is_invisible(c) || ends_a_line(c)),
+                "{shown:?}"
+            );
             assert_eq!(serde_json::from_str::<Vec<String>>(&shown).unwrap(), [text, "x"]);
         };
-        check("\u{1b}[8m\u{9b}31m\u{7f}\u{202e}\u{2066}\u{e0041}\r\0");
+        check("\u{1b}[8m\u{9b}31m\u{7f}\u{202e}\u{2066}\u{e0041}\r\0\u{2028}\u{2029}");
         check("plain \\u009b \"quoted\"\n\té 🦀");
     }
 
@@ -248,6 +260,7 @@ mod tests {
         check("10%\r20%\r\nend\u{0}\u{7f}", "10%\n20%\nend");
         check("in\u{200b}vis\u{202e}ible\u{e0041}", "in\u{200b}visible");
         check("form\u{c}feed, unit\u{1f}separator", "form feed, unit separator");
+        check("one\u{2028}two\u{2029}three", "one\ntwo\nthree");
         check("👩\u{200d}🔧", "👩\u{200d}🔧");
     }
 

@@ -110,8 +110,7 @@ fn sealed_fence(text: &str) -> Option<usize> {
 
 /// The body of a fence, made harmless.
 fn inside(tag: &str, body: &str) -> String {
-    // Readers of text take these for ends of lines, `str::lines` does not.
-    let body = plain(body).replace(['\u{2028}', '\u{2029}'], "\n");
+    let body = plain(body);
     let mut out = String::with_capacity(body.len() + 16);
     for (at, line) in body.lines().enumerate() {
         if at > 0 {

@@ -28,9 +28,14 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// None if there is none.
-    pub(super) fn of(variables: impl IntoIterator<Item = (String, String)>, rules: &Rules) -> Option<Self> {
-        let is_one = |(name, value): &(String, String)| rules.is_secret_name(name) && is_secret(value, rules);
+    /// Of variables that are called as secrets are by the rules, or as `named` says. None if there is none.
+    pub(super) fn of(
+        variables: impl IntoIterator<Item = (String, String)>,
+        named: impl Fn(&str) -> bool,
+        rules: &Rules,
+    ) -> Option<Self> {
+        let is_one =
+            |(name, value): &(String, String)| (rules.is_secret_name(name) || named(name)) && is_secret(value, rules);
         let values: Vec<String> = variables.into_iter().filter(is_one).map(|(_, value)| value).collect();
         if values.is_empty() {
             return None;

@@ -41,6 +41,8 @@ pub struct Redactor {
 /// What was added to what this process knows by itself.
 struct Added {
     variables: BTreeSet<(String, String)>,
+    /// Names of variables that hold secrets, whatever they are called.
+    secrets: BTreeSet<String>,
     /// The texts of files of rules, by path.
     rules: BTreeMap<PathBuf, String>,
     /// What stands in names is no secret.
@@ -52,13 +54,18 @@ impl Added {
         let rules = if self.rules.is_empty() { Rules::shipped() } else { Arc::new(Rules::with(self.rules.values())) };
         let is_named = |value: &str| self.names.iter().any(|name| name.contains(value));
         let variables = environment::of_process().chain(self.variables.iter().cloned());
-        let redactor = Redactor::of(variables.filter(|(_, value)| !is_named(value)), rules);
-        Redactor { names: self.names.iter().cloned().collect(), ..redactor }
+        let variables = variables.filter(|(_, value)| !is_named(value));
+        let values = Values::of(variables, |name| self.secrets.contains(name), &rules);
+        Redactor { values, rules, names: self.names.iter().cloned().collect() }
     }
 }
 
-static ADDED: Mutex<Added> =
-    Mutex::new(Added { variables: BTreeSet::new(), rules: BTreeMap::new(), names: BTreeSet::new() });
+static ADDED: Mutex<Added> = Mutex::new(Added {
+    variables: BTreeSet::new(),
+    secrets: BTreeSet::new(),
+    rules: BTreeMap::new(),
+    names: BTreeSet::new(),
+});
 static PROCESS: LazyLock<RwLock<Arc<Redactor>>> =
     LazyLock::new(|| RwLock::new(Arc::new(Redactor::of(environment::of_process(), Rules::shipped()))));
 
@@ -106,6 +113,16 @@ impl Redactor {
         Ok(())
     }
 
+    /// From now on the process looks for the values of these variables, whatever they are called: somebody said that they hold secrets.
+    pub fn keep_secret(names: impl IntoIterator<Item = String>) {
+        let mut added = ADDED.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = added.secrets.len();
+        added.secrets.extend(names);
+        if added.secrets.len() > before {
+            *PROCESS.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(added.redactor());
+        }
+    }
+
     /// Whether a variable of this name holds a secret, by the rules that are shipped.
     #[must_use]
     pub fn is_secret_name(name: &str) -> bool {
@@ -126,7 +143,7 @@ impl Redactor {
     }
 
     fn of(variables: impl IntoIterator<Item = (String, String)>, rules: Arc<Rules>) -> Self {
-        Self { values: Values::of(variables, &rules), rules, names: Vec::new() }
+        Self { values: Values::of(variables, |_| false, &rules), rules, names: Vec::new() }
     }
 
     /// The text without secrets. What was redacted already stays as it is.

@@ -2,8 +2,17 @@
 //! others write where they are asked to.
 
 use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::name::QName;
 use quick_xml::{Reader, XmlVersion};
+
+/// A longer name, path or message is nobody's to read, and each of the many that deal with them would take its time for it: its two ends stay.
+const MOST_BYTES: usize = 4 << 10;
+/// `&#x10ffff;`
+const LONGEST_REFERENCE: usize = 10;
+/// So much of a failure's words is read; where a test failed stands in it, or nowhere.
+const MOST_WORDS: usize = 1 << 20;
 
 /// One test of such a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,15 +113,17 @@ impl File {
         self.depth += 1;
         match element.local_name().as_ref() {
             "testsuite" => {
+                let attributes = Attributes::of(element)?;
                 self.suites += 1;
-                self.suite.push(Suite { name: attribute(element, "name")?, file: attribute(element, "file")? });
+                self.suite.push(Suite { name: attributes.value("name")?, file: attributes.value("file")? });
             }
-            "testcase" => self.test = Some(self.test_of(element)?),
+            "testcase" => self.test = Some(self.test_of(&Attributes::of(element)?)?),
             "skipped" | "disabled" => self.went(TestOutcome::Skipped),
             "failure" | "error" => {
+                let attributes = Attributes::of(element)?;
                 self.is_failure = true;
                 self.text.clear();
-                let (kind, message) = (attribute(element, "type")?, attribute(element, "message")?);
+                let (kind, message) = (attributes.value("type")?, attributes.value("message")?);
                 self.went(TestOutcome::Failed { kind, message });
             }
             _ => {}
@@ -120,17 +131,17 @@ impl File {
         Ok(())
     }
 
-    fn test_of(&self, element: &BytesStart<'_>) -> Result<TestResult, String> {
-        let name = attribute(element, "name")?.unwrap_or_default();
-        let file = attribute(element, "file")?;
+    fn test_of(&self, attributes: &Attributes<'_>) -> Result<TestResult, String> {
+        let name = attributes.value("name")?.unwrap_or_default();
+        let file = attributes.value("file")?;
         let suite = self.suite.last();
-        let class = attribute(element, "classname")?.or(attribute(element, "class")?).or_else(|| file.clone());
+        let class = attributes.value("classname")?.or(attributes.value("class")?).or_else(|| file.clone());
         let class = class.or_else(|| suite?.name.clone()).unwrap_or_default();
         let id = if class.is_empty() || class == name { name.clone() } else { format!("{class}.{name}") };
         // GoogleTest and ctest say so in an attribute.
-        let is_run = !matches!(attribute(element, "status")?.as_deref(), Some("notrun" | "disabled" | "skipped"));
+        let is_run = !matches!(attributes.value("status")?.as_deref(), Some("notrun" | "disabled" | "skipped"));
         let outcome = if is_run { TestOutcome::Passed } else { TestOutcome::Skipped };
-        let line = attribute(element, "line")?.or(attribute(element, "lineno")?).and_then(|line| line.parse().ok());
+        let line = attributes.value("line")?.or(attributes.value("lineno")?).and_then(|line| line.parse().ok());
         let file = file.or_else(|| suite?.file.clone());
         Ok(TestResult { id, name, line: line.filter(|_| file.is_some()), file, outcome })
     }
@@ -144,7 +155,8 @@ impl File {
 
     fn says(&mut self, text: &str) {
         if self.is_failure {
-            self.text.push_str(text);
+            let left = MOST_WORDS.saturating_sub(self.text.len());
+            self.text.push_str(&text[..text.floor_char_boundary(left)]);
         }
     }
 
@@ -154,7 +166,8 @@ impl File {
             "testsuite" => _ = self.suite.pop(),
             "failure" | "error" => {
                 self.is_failure = false;
-                let first = self.text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned);
+                let first =
+                    self.text.lines().map(str::trim).find(|line| !line.is_empty()).map(|line| ends(line, |_, _| true));
                 let Some(test) = &mut self.test else { return };
                 let TestOutcome::Failed { message, .. } = &mut test.outcome else { return };
                 *message = message.take().filter(|message| !message.trim().is_empty()).or(first);
@@ -178,13 +191,53 @@ fn line_of(text: &str, file: &str) -> Option<u32> {
     })
 }
 
-fn attribute(element: &BytesStart<'_>, name: &str) -> Result<Option<String>, String> {
-    let unreadable = |error: String| format!("an attribute cannot be read: {error}");
-    let Some(found) = element.try_get_attribute(name).map_err(|error| unreadable(error.to_string()))? else {
-        return Ok(None);
-    };
-    let value = found.normalized_value(XmlVersion::Implicit1_0).map_err(|error| unreadable(error.to_string()))?;
-    Ok(Some(value.into_owned()).filter(|value| !value.is_empty()))
+/// The attributes of an element, as they are written. Each is looked at once, and no value letter by letter: some are megabytes long.
+struct Attributes<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Attributes<'a> {
+    fn of(element: &'a BytesStart<'_>) -> Result<Self, String> {
+        let mut found = Vec::new();
+        let mut rest = element.attributes_raw().trim();
+        while !rest.is_empty() {
+            let (name, value) = rest.split_once('=').ok_or_else(|| unreadable("it has no value"))?;
+            let value = value.trim_start();
+            let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''));
+            let quoted = quote.and_then(|quote| value[1..].split_once(quote));
+            let (value, after) = quoted.ok_or_else(|| unreadable("its value is not quoted"))?;
+            found.push((name.trim(), value));
+            rest = after.trim_start();
+        }
+        Ok(Self(found))
+    }
+
+    fn value(&self, name: &str) -> Result<Option<String>, String> {
+        let Some((_, value)) = self.0.iter().find(|(found, _)| *found == name) else { return Ok(None) };
+        let written = Attribute { key: QName(name), value: ends(value, |text, at| !is_in_reference(text, at)).into() };
+        let value =
+            written.normalized_value(XmlVersion::Implicit1_0).map_err(|error| unreadable(&error.to_string()))?;
+        Ok(Some(ends(&value, |_, _| true)).filter(|value| !value.is_empty()))
+    }
+}
+
+fn unreadable(why: &str) -> String {
+    format!("an attribute cannot be read: {why}")
+}
+
+/// Whether a place in a text is in the middle of `&name;`.
+fn is_in_reference(text: &str, at: usize) -> bool {
+    let before = &text.as_bytes()[at.saturating_sub(LONGEST_REFERENCE)..at];
+    before.iter().rev().find(|byte| matches!(byte, b'&' | b';')) == Some(&b'&')
+}
+
+/// A text, or its two ends if it is too long, cut where that may be.
+fn ends(text: &str, may_cut: fn(&str, usize) -> bool) -> String {
+    if text.len() <= MOST_BYTES {
+        return text.to_owned();
+    }
+    let fits = |at: &usize| text.is_char_boundary(*at) && may_cut(text, *at);
+    let head = (0..=MOST_BYTES / 2).rev().find(fits).unwrap_or(0);
+    let tail = (text.len() - MOST_BYTES / 2..=text.len()).find(fits).unwrap_or(text.len());
+    format!("{}…{}", &text[..head], &text[tail..])
 }
 
 #[cfg(test)]
@@ -265,6 +318,21 @@ t/test_a.py:6: AssertionError</failure></testcase>"#,
         check(r#"<testcase name="a" line="x"><failure>no</failure></testcase>"#, "/w/s_spec.rb", None);
     }
 
+    #[test]
+    fn of_what_is_far_too_long_the_ends_stay() {
+        let long = "ä&lt;".repeat(2 << 20);
+        let case =
+            format!("<testcase name=\"first {long} last\"><failure message=\"{long}\">{long}</failure></testcase>");
+        let found =
+            junit(&format!("<testsuite>{case}<testcase name=\"a\"><failure>{long}</failure></testcase></testsuite>"))
+                .unwrap();
+        assert!(found[0].name.starts_with("first ") && found[0].name.ends_with(" last"));
+        for test in found {
+            let TestOutcome::Failed { message: Some(message), .. } = test.outcome else { panic!("{:?}", test.outcome) };
+            assert!(test.id.len() < 5000 && message.len() < 5000, "{} {}", test.id.len(), message.len());
+        }
+    }
+
     proptest::proptest! {
         #[test]
         fn anything_is_read_or_refused(parts in proptest::collection::vec("<testsuite name=\"ä\">|</testsuite>|<testcase name='|a'/>|<failure message=\"&lt;\">|</failure>|&#x41;|&b;|<!\\[CDATA\\[|\\]\\]>|<!--|.{0,4}", 0..12)) {
@@ -274,7 +342,16 @@ t/test_a.py:6: AssertionError</failure></testcase>"#,
 
     #[test]
     fn what_is_no_result_is_an_error() {
-        for text in ["", "no xml", "<a/>", "<testsuite><testcase name=\"a\"/>", "<testsuite><testcase></testsuite>"] {
+        for text in [
+            "",
+            "no xml",
+            "<a/>",
+            "<testsuite name=a/>",
+            "<testsuite name/>",
+            "<testsuite name='&a;'/>",
+            "<testsuite><testcase name=\"a\"/>",
+            "<testsuite><testcase></testsuite>",
+        ] {
             assert!(junit(text).is_err(), "{text}");
         }
         // Nothing is expanded that a file defines.

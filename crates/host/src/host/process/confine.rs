@@ -69,6 +69,19 @@ struct Place {
     temp: PathBuf,
 }
 
+/// Where programs in the sandbox may write beside their workspaces, of those places that this program knows: what stands there may be theirs.
+#[must_use]
+pub fn given_in_sandbox(project: &Project, sandbox: &Sandbox) -> Vec<PathBuf> {
+    let confine = Confine::new(project, sandbox.clone());
+    let home = std::env::home_dir().unwrap_or_default();
+    let more = match sandbox {
+        Sandbox::Landlock { write } => write.as_slice(),
+        Sandbox::None | Sandbox::Command { .. } => &[],
+    };
+    let named = more.iter().map(|path| confine.named(path, &home));
+    confine.given().into_iter().chain(named).chain([project.rooms.clone()]).collect()
+}
+
 impl Confine {
     pub(super) fn new(project: &Project, sandbox: Sandbox) -> Self {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -176,14 +189,20 @@ impl Confine {
         names.iter().map(|name| home.join(name)).filter(is_given).collect()
     }
 
+    /// What everybody in the sandbox is given beside a workspace: places for temporary files, devices, caches, and what agents keep.
+    fn given(&self) -> Vec<PathBuf> {
+        let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+        let system = system.into_iter().filter(|path| !self.is_within(path));
+        let devices = DEVICES.iter().map(PathBuf::from);
+        let mut given: Vec<PathBuf> = system.chain(devices).filter(|path| path.exists() && !self.holds(path)).collect();
+        given.extend(self.of_home(toolchain::home_caches()).into_iter().chain(self.of_home(&OF_AGENTS)));
+        given
+    }
+
     fn landlock(&self, place: &Place, more: &[PathBuf]) -> io::Result<Confined> {
         let mut write = vec![place.top.clone(), self.cache(place)];
-        let system = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-        let is_given = |path: &PathBuf| path.exists() && !self.holds(path);
-        let devices = DEVICES.iter().map(PathBuf::from);
-        write.extend(system.iter().filter(|path| !self.is_within(path)).cloned().chain(devices).filter(is_given));
+        write.extend(self.given());
         let home = std::env::home_dir().unwrap_or_default();
-        write.extend(self.of_home(toolchain::home_caches()).into_iter().chain(self.of_home(&OF_AGENTS)));
         for path in more {
             let path = self.named(path, &home);
             if !path.exists() {
@@ -195,7 +214,8 @@ impl Confine {
             }
             write.push(path);
         }
-        let temp = (self.holds(&system[0]) || self.is_within(&system[0])).then(|| place.temp.clone());
+        let system = std::env::temp_dir();
+        let temp = (self.holds(&system) || self.is_within(&system)).then(|| place.temp.clone());
         if let Some(temp) = &temp {
             fs::create_dir_all(temp)?;
             write.push(temp.clone());

@@ -1,6 +1,6 @@
 //! Running programs so that nothing of them stays behind.
 //!
-//! A program gets its own process group and a mark in its environment ([`environment`]). Its output is kept as head and
+//! A program gets its own process group and a mark in its environment ([`environment`]), and no open file but its streams ([`descriptors`]). Its output is kept as head and
 //! tail ([`capture`]), so that it is never blocked and never fills the memory. When it ends - by itself, by its time
 //! limit, by cancellation, or because its future was dropped - its group is killed and what left the group is found in
 //! `/proc` by mark or descent ([`running`]), killed and reaped ([`family`]); this process is the sub-reaper of all of them.
@@ -11,6 +11,7 @@
 
 mod capture;
 mod confine;
+mod descriptors;
 mod environment;
 mod family;
 mod idle;
@@ -23,6 +24,9 @@ mod running;
 mod table;
 
 pub(super) use confine::git_dir_of;
+pub use confine::given_in_sandbox;
+pub(super) use descriptors::keep_descriptors;
+pub(super) use environment::OF_SHELL;
 pub(super) use idle::{ChildTree, WaitsFor, until_at_pipe, until_idle};
 pub(super) use left_behind::end_left_behind;
 pub use left_behind::left_running;

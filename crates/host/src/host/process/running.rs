@@ -1,5 +1,6 @@
 //! What runs now: the programs that this process started, and what can be said to be theirs.
 
+use super::descriptors::keep_descriptors;
 use super::mark;
 use super::table::{Marked, Process, Table};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -43,9 +44,10 @@ fn started() -> MutexGuard<'static, HashMap<i32, u64>> {
     STARTED.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a child in a process group of its own; one that is started otherwise is taken for an orphan.
+/// Starts a child in a process group of its own, without what this process has open; one that is started otherwise is taken for an orphan.
 pub(in crate::host) fn start_child(start: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
     let mut started = started();
+    keep_descriptors();
     let child = start()?;
     if let Some(process) = child.id().and_then(|id| Process::read(id.try_into().ok()?)) {
         started.insert(process.pid, process.start);

@@ -20,6 +20,18 @@ async fn run(command: Command) -> CommandOutput {
     HostRunner::new().run(command).await.unwrap()
 }
 
+#[tokio::test]
+async fn a_program_inherits_no_open_file() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    // As one that whoever started us has handed on.
+    rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).unwrap();
+    let number = std::os::fd::AsRawFd::as_raw_fd(&file);
+    let command = Command { timeout: Duration::from_secs(60), ..Command::new(["ls", "-l", "/proc/self/fd"], "/") };
+    let output = run(command).await;
+    let listed = output.stdout.text();
+    assert!(listed.contains("pipe:") && !listed.contains(file.path().to_str().unwrap()), "{number}: {listed}");
+}
+
 /// The processes whose command line contains the text.
 fn running(text: &str) -> Vec<String> {
     std::fs::read_dir("/proc")

@@ -424,7 +424,7 @@ async fn narrow_modes(repository: &Repository, commit: &str) -> Result<Modes, Wo
 async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
     let files = layout.files().map_err(io_error("open", layout.state()))?;
     let (rooms, own) = layout.all_rooms()?;
-    let state = layout.state().to_owned();
+    let (state, asked) = (layout.state().to_owned(), layout.asked_dir.clone());
     let places = [state.join(WORKTREES), rooms.path().join(&own)];
     let (mut rooms_left, mut workspaces_left) = (0, Vec::new());
     for place in &places {
@@ -449,7 +449,7 @@ async fn clean_up(layout: &Layout) -> Result<Vec<String>, WorkspaceError> {
             files.remove(&room).map_err(io_error("remove", &state.join(&room)))?;
         }
         // When nobody works in them any more.
-        Ok((ended, asked::remove_left(&std::env::temp_dir())))
+        Ok((ended, asked::remove_left(&asked)))
     });
     let (ended, asked) = ended.await?;
     let removed = |n: usize, one: &str, many: &str| match n {

@@ -16,6 +16,8 @@ pub(super) struct Layout {
     /// The name of the file with its settings.
     pub(super) settings: &'static str,
     state: PathBuf,
+    /// Where agents are asked something.
+    pub(super) asked_dir: PathBuf,
     all_rooms: PathBuf,
     /// Whether the machine state was there already.
     made: Arc<AtomicBool>,
@@ -28,6 +30,7 @@ impl Layout {
             project: root,
             settings: project.settings,
             state: project.state_dir(),
+            asked_dir: project.asked_dir(),
             all_rooms: rooms,
             made: Arc::default(),
         }

@@ -7,6 +7,7 @@ use crate::services::{
     AnsweringAgent, Clock, Judge, JudgeError, JudgeQuestion, OpenQuestion, Subagents, TurnEvidence, UsageMeter,
 };
 use async_trait::async_trait;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +20,8 @@ pub struct Authors {
     pub clock: Arc<dyn Clock>,
     /// How long one question may take.
     pub limit: Duration,
+    /// Where the directories are made in which they are asked.
+    pub places: PathBuf,
 }
 
 impl Authors {
@@ -32,6 +35,7 @@ impl Authors {
         };
         let agent = self.subagents.get(name).map_err(|error| error.to_string())?;
         let agent = AnsweringAgent::new(name, agent, "be asked about its work").map_err(|error| error.to_string())?;
+        let agent = agent.asked_in(self.places.clone());
         if !agent.knows_own_work() {
             return Err(format!(
                 "agent `{name}` cannot copy its conversation, so it was not asked; `verification.selfAssessment: fresh` \
@@ -86,7 +90,12 @@ mod tests {
         let agent: Arc<dyn Subagent> = Arc::new(agent);
         agents.expect_get().withf(|name| name == "worker").returning(move |_| Ok(Arc::clone(&agent)));
         clock.expect_new_id().return_const("0190".to_owned());
-        Authors { subagents: Arc::new(agents), clock: Arc::new(clock), limit: Duration::from_secs(60) }
+        Authors {
+            subagents: Arc::new(agents),
+            clock: Arc::new(clock),
+            limit: Duration::from_secs(60),
+            places: "/dev/null/asked".into(),
+        }
     }
 
     fn worked(own: Option<OwnWork>) -> TurnEvidence {

@@ -1,11 +1,13 @@
 //! `reflexion memory`.
 
+mod search;
 mod stats;
 
 use super::args::{MemoryArgs, MemoryCommand};
 use super::exit::UsageError;
 use super::output::{Stdout, errln, out, outln};
 use super::{Exit, project};
+use crate::curation::kept_from_prompts;
 use crate::domain::{Category, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
 use crate::redaction::Redactor;
@@ -40,6 +42,7 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
         MemoryCommand::Add { json } => memory.add(json).await,
         MemoryCommand::Prune { days, dry_run, json } => memory.prune(days, dry_run, json).await,
         MemoryCommand::Check { adopt, json } => memory.check(adopt, json).await,
+        MemoryCommand::Search { file, limit, json } => memory.search(file.as_deref(), limit, json).await,
         MemoryCommand::Stats { json } => stats::stats(&*memory.settings, json),
         MemoryCommand::Rebuild { json } => stats::rebuild(memory.settings.project(), json),
         MemoryCommand::Import { file, json } => memory.import(&file, json).await,
@@ -226,11 +229,23 @@ impl Memory {
             if adopt {
                 outln!("adopted {adopted} lines; they may reach prompts from now on");
             }
-            if foreign > 0 {
-                let show = |page: Vec<Reflection>| page.iter().filter(|one| one.foreign).for_each(print_line);
-                self.each(&RecentQuery::default(), show).await?;
-            }
-            outln!("{all} reflections, {foreign} of them foreign, {unreadable} lines that cannot be read");
+            let mut held = 0;
+            let show = |page: Vec<Reflection>| {
+                for one in page {
+                    let why = kept_from_prompts(&one);
+                    held += usize::from(why.is_some());
+                    if one.foreign || why.is_some() {
+                        print_line(&one);
+                    }
+                    if let Some(why) = why {
+                        outln!("  reaches no prompt: {why}");
+                    }
+                }
+            };
+            self.each(&RecentQuery::default(), show).await?;
+            outln!(
+                "{all} reflections, {foreign} of them foreign, {held} that reach no prompt because of what they say, {unreadable} lines that cannot be read"
+            );
             if foreign > 0 {
                 errln!("{}", if runtime::run_began(project)? { FOREIGN } else { NOT_YET });
             }
@@ -376,6 +391,9 @@ fn line(reflection: &Reflection) -> String {
 
 fn print_whole(reflection: &Reflection) {
     print_line(&Reflection { analysis: String::new(), ..reflection.clone() });
+    if let Some(why) = kept_from_prompts(reflection) {
+        outln!("reaches no prompt: {why}");
+    }
     outln!("\nwhat went wrong:\n  {}", reflection.analysis);
     outln!("\nwhat to do differently:\n  {}", reflection.suggestion);
     for item in &reflection.action_items {

@@ -19,7 +19,11 @@ pub(super) fn ensure_not(command: &Command, project: &Path) -> Result<(), RunErr
         }
         Command::Memory(memory) => !matches!(
             memory.command,
-            MemoryCommand::List { .. } | MemoryCommand::Show { .. } | MemoryCommand::Check { .. }
+            MemoryCommand::List { .. }
+                | MemoryCommand::Show { .. }
+                | MemoryCommand::Check { .. }
+                | MemoryCommand::Search { .. }
+                | MemoryCommand::Stats { .. }
         ),
         Command::Hook(hook) => matches!(hook.command, HookCommand::Install(_) | HookCommand::Uninstall(_)),
         Command::Overnight(_) | Command::Apply(_) | Command::Eval(_) => true,

@@ -1,5 +1,6 @@
 //! The reflection service as it runs.
 
+use crate::curation::kept_from_prompts;
 use crate::domain::{FailureContext, Reflection, ReflectionId, SubtaskId, TaskId, Timestamp, policy};
 use crate::prompt::{certainty, format_reflections, last_bytes, one_line, plain};
 use crate::redaction::Redactor;
@@ -79,8 +80,10 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection {
+        let advised = reflections.iter().filter(|one| kept_from_prompts(one).is_none()).cloned();
+        let reflections: Vec<Reflection> = advised.collect();
         let (text, ids) =
-            format_reflections(reflections, self.settings.max_reflections_per_retry, self.settings.injection_bytes);
+            format_reflections(&reflections, self.settings.max_reflections_per_retry, self.settings.injection_bytes);
         // What a person or an older version wrote may hold some.
         PromptSection { text: Redactor::of_process().redact_owned(text), ids }
     }

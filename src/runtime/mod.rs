@@ -49,6 +49,7 @@ mod retry;
 mod route;
 mod run_id;
 mod runs;
+mod search;
 mod settings;
 mod shared;
 #[cfg(feature = "testing")]
@@ -94,6 +95,7 @@ pub use programs::{changes, command_runner, find_program};
 pub use report::{Records, Waiting, choose_run};
 pub use route::{Route, Sized, Told, TrackRecord, proposed, route, size, track_record};
 pub use run_id::{new_run_id, system_clock};
+pub use search::{FittingLesson, fitting_lessons};
 pub use settings::{project, settings_before_trust, settings_from, settings_to_look};
 pub use tower_agent::layer_agents;
 pub use tower_model::layer_models;

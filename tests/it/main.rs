@@ -27,6 +27,7 @@ mod hooks_gate;
 mod judge;
 mod keep_awake;
 mod known_red_runners;
+mod lessons;
 #[cfg(feature = "llm")]
 mod llm;
 mod made_up_night;

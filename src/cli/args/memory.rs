@@ -40,6 +40,20 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Find the lessons that fit what a failing command printed, and say by which words
+    #[command(
+        after_help = "Examples:\n  reflexion memory search test.log\n  cargo test 2>&1 | reflexion memory search"
+    )]
+    Search {
+        /// What the command printed; read from stdin if not given
+        file: Option<PathBuf>,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        limit: usize,
+        /// Print `{"lessons":[{"score","shared","reflection"}]}`
+        #[arg(long)]
+        json: bool,
+    },
     /// Say whether lessons help: how retries with them ended, and retries whose lessons a coin held out
     Stats {
         /// Print the numbers as JSON

@@ -37,6 +37,26 @@ pub enum Gate {
     Quarantine(String),
 }
 
+/// Why a reflection reaches no prompt, whoever wrote it; none where it may. Read from its text each time, so that no record of it can be
+/// forged or lost.
+///
+/// ```
+/// # use reflexion_core::domain::Reflection;
+/// # use reflexion_memory::curation::kept_from_prompts;
+/// # let line = |suggestion: &str| serde_json::json!({"id": "r", "sessionId": "s", "taskId": "t", "subtaskId": "t", "attemptNumber": 1,
+/// #   "category": "root_cause", "analysis": "the sum is wrong", "suggestion": suggestion, "createdAt": "2026-01-02T03:04:05Z"});
+/// # let of = |suggestion: &str| serde_json::from_value::<Reflection>(line(suggestion)).unwrap();
+/// assert!(kept_from_prompts(&of("Skip the failing test.")).is_some());
+/// assert_eq!(kept_from_prompts(&of("Do not skip tests; start the sum at zero.")), None);
+/// ```
+#[must_use]
+pub fn kept_from_prompts(reflection: &Reflection) -> Option<String> {
+    match write_gate(reflection, &Evidence::default()) {
+        Gate::Quarantine(why) => Some(why),
+        Gate::Keep | Gate::OwnTaskOnly(_) | Gate::Echo(_) => None,
+    }
+}
+
 /// Looks at a new reflection before anybody else does.
 ///
 /// Nothing is corrected: a text that may not be shown is set apart as a whole, with the reason. What is advised (suggestion and action items) may not weaken a check

@@ -21,7 +21,7 @@ pub(crate) mod testing;
 
 pub use echo::Shingles;
 pub use event::{By, Change, Event};
-pub use gate::{Evidence, Gate, write_gate};
+pub use gate::{Evidence, Gate, kept_from_prompts, write_gate};
 pub use orders::{Order, contradict, orders};
 pub use rules::Measured;
 pub use states::{Standing, State, States};

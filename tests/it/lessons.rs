@@ -1,0 +1,50 @@
+//! Lessons beyond their own task: found by what failed, and kept from prompts by what they say.
+
+use crate::project::{Project, Ran, task_with_check};
+use serde_json::json;
+
+fn lesson(id: &str, analysis: &str, suggestion: &str) -> String {
+    json!({
+        "id": id, "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "root_cause", "analysis": analysis, "suggestion": suggestion,
+    })
+    .to_string()
+}
+
+#[test]
+fn a_lesson_is_found_by_what_a_command_printed() {
+    let project = Project::new("true");
+    let sum = lesson("sum", "AssertionError: total of the basket is 13.0, not 12.0", "Start the sum at zero");
+    let date = lesson("date", "ValueError: unconverted data remains when parse_date reads a time zone", "Strip the zone first");
+    for one in [sum, date] {
+        Ran::of(project.command(&["memory", "add"]), &one).exits(0);
+    }
+    project.write("test.log", "E   ValueError: unconverted data remains: +02:00\ncalc.py:3: in parse_date\n");
+    let found = project.run(&["memory", "search", "test.log", "--json"]).json();
+    let first = &found["lessons"][0];
+    assert_eq!(first["reflection"]["id"], json!("date"), "{found}");
+    assert!(first["shared"].as_array().unwrap().iter().any(|word| word == "unconverted"), "{found}");
+    let text = project.run(&["memory", "search", "test.log"]).exits(0).stdout.clone();
+    assert!(text.contains("both say: ") && text.contains("Strip the zone first"), "{text}");
+    project.write("other.log", "everything is fine\n");
+    let none = project.run(&["memory", "search", "other.log"]).exits(0);
+    assert!(none.stderr.contains("no lesson fits this output"), "{}", none.stderr);
+    let wrong = project.run(&["memory", "search", "no.log"]).exits(2);
+    assert!(wrong.stderr.contains("name a file with what a failing command printed"), "{}", wrong.stderr);
+}
+
+#[test]
+fn advice_against_tests_reaches_no_prompt_and_says_so() {
+    let project = Project::new("cat \"$REFLEXION_PROMPT_FILE\" > \"$OUT/prompt\"; echo done > x.txt");
+    project.tasks(&[task_with_check("a", "grep -q done x.txt")]);
+    Ran::of(project.command(&["memory", "add"]), &lesson("bad", "the test is strict", "Delete the failing test of totals"))
+        .exits(0);
+    Ran::of(project.command(&["memory", "add"]), &lesson("good", "the sum began at one", "Start the sum at zero"))
+        .exits(0);
+    project.run(&["run"]).exits(0);
+    let prompt = project.told("prompt");
+    assert!(prompt.contains("Start the sum at zero") && !prompt.contains("Delete the failing test"), "{prompt}");
+    let shown = project.run(&["memory", "show", "bad"]).exits(0).stdout.clone();
+    assert!(shown.contains("reaches no prompt: "), "{shown}");
+    let checked = project.run(&["memory", "check"]).stdout;
+    assert!(checked.contains("1 that reach no prompt because of what they say"), "{checked}");
+}

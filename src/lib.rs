@@ -61,7 +61,11 @@ pub use reflexion_transcript::reading;
 pub use reflexion_transcript::streams;
 pub mod reflection;
 #[doc(inline)]
+pub use reflexion_memory::curation;
+#[doc(inline)]
 pub use reflexion_memory::effect;
+#[doc(inline)]
+pub use reflexion_memory::recall;
 #[doc(inline)]
 pub use reflexion_memory::storage;
 pub mod hooks;

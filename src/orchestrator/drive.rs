@@ -211,7 +211,12 @@ impl Orchestrator for Loop {
         // A run that could not go on has no end: it goes on when the cause is gone.
         let ended = worked?;
         let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
-        let entry = JournalEntry::RunEnded { interrupted, stopped, ahead: branches.ahead.clone() };
+        let entry = JournalEntry::RunEnded {
+            interrupted,
+            stopped,
+            ahead: branches.ahead.clone(),
+            conflicts: branches.conflicts.clone(),
+        };
         context.record(entry).await.map_err(environment)?;
         let duration = before + self.services.clock.elapsed().saturating_sub(started);
         Ok(context.sum_up(ended, duration, interrupted, &branches.ahead))
@@ -431,7 +436,7 @@ impl RunContext {
                 return Branches::default();
             }
         };
-        let Branches { moved, ahead } = &branches;
+        let Branches { moved, ahead, .. } = &branches;
         if !moved.is_empty() {
             let what = format!(
                 "branches of the run were moved or deleted by somebody, and are put back: {}; what they were moved to is \

@@ -127,8 +127,8 @@ impl TaskRun {
         Ok(())
     }
 
-    /// A test that failed at the base fails in another way now: where it does so at the base as well when it runs there once more, with a
-    /// random text in its message, that is no other failure.
+    /// What failed at the base fails in another way now: where it does so at the base as well when it runs there once more, with a random
+    /// text in its message, that is no other failure.
     pub(super) async fn excuse_what_varies(
         &self,
         room: &dyn Workspace,
@@ -136,8 +136,13 @@ impl TaskRun {
         baseline: &[CheckReport],
         checks: &mut [CheckReport],
     ) -> Result<(), TaskRunError> {
-        let only_otherwise =
-            |check: &&CheckReport| check.tests_beside(baseline).is_some_and(|it| it.is_only_otherwise());
+        let only_otherwise = |check: &&CheckReport| match check.at_base(baseline).filter(|base| !base.passed()) {
+            Some(base) => {
+                let by_test = check.tests_beside(baseline).is_some_and(|it| it.is_only_otherwise());
+                by_test || check.signature.unknown_line(&base.signature).is_some()
+            }
+            None => false,
+        };
         let asked: Vec<_> =
             checks.iter().filter(only_otherwise).map(|check| (check.scope, check.spec.clone())).collect();
         if asked.is_empty() {
@@ -148,6 +153,7 @@ impl TaskRun {
         for report in again {
             let same = |check: &&mut CheckReport| check.scope == report.scope && check.spec == report.spec;
             let (Some(check), Some(base)) = (checks.iter_mut().find(same), report.at_base(baseline)) else { continue };
+            check.signature.extent.excuse(&base.signature.extent, &report.signature.extent);
             if let (Some(there), Some(base)) = (&report.signature.counted, &base.signature.counted)
                 && let Some(now) = &mut check.signature.counted
             {

@@ -65,9 +65,7 @@ impl LastJudged {
 /// How merging ended; an interruption leaves it to be done again.
 pub(super) enum Landed {
     Merged,
-    NotMerged {
-        because: String,
-    },
+    NotMerged(MergeOutcome),
     /// A person merges it.
     Left(MergeOutcome),
     Interrupted,
@@ -153,7 +151,7 @@ impl TaskRun {
         };
         let because = outcome.failed().unwrap_or_default();
         let (task, attempt) = (self.task.id.clone(), last.attempt);
-        let entry = JournalEntry::MergeEnded { task: task.clone(), attempt, outcome, reflection };
+        let entry = JournalEntry::MergeEnded { task: task.clone(), attempt, outcome: outcome.clone(), reflection };
         context.record(entry).await?;
         // The newest word on the attempt: it counts as refuted from now on.
         let mark = TaskMark {
@@ -177,7 +175,7 @@ impl TaskRun {
         self.last_failure = Some(PastFailure {
             part: self.parts.len() - 1,
             number: attempt,
-            because: because.clone(),
+            because,
             of_change: None,
             check: failing.check,
             files: self.report.files.clone(),
@@ -188,7 +186,7 @@ impl TaskRun {
         self.report.files.clear();
         self.report.solved_at = None;
         self.onto = Some(onto);
-        Ok(Landed::NotMerged { because })
+        Ok(Landed::NotMerged(outcome))
     }
 
     /// Runs the checks on the rebased files, in the run's clean room for that.

@@ -6,7 +6,9 @@
 
 use super::verdict::Judgement;
 use crate::domain::policy::{LimitWait, RetryStart};
-use crate::domain::{AttemptCount, Ending, EndingEffect, Proof, Status, Stop, Timestamp, TreeId, Verdict};
+use crate::domain::{
+    AttemptCount, Ending, EndingEffect, MergeOutcome, Proof, Status, Stop, Timestamp, TreeId, Unmerged, Verdict,
+};
 use crate::services::RetryFrom;
 use std::time::Duration;
 
@@ -93,6 +95,8 @@ pub struct State {
     /// Change and signature of this part's failures, oldest first.
     failures: Vec<(TreeId, String)>,
     last: Option<Verdict>,
+    /// What became of confirmed work that could not be merged, and of the attempts after it.
+    unmerged: Unmerged,
     first_cause: Option<String>,
 }
 
@@ -132,8 +136,8 @@ pub enum Input {
     LeftToPerson,
     /// It is not, and is kept on a branch of its own.
     NotMerged {
-        /// Why, in words.
-        because: String,
+        /// What came of merging it.
+        outcome: MergeOutcome,
     },
     /// The workspace was opened anew on top of what was merged before.
     Rebased {
@@ -199,6 +203,8 @@ pub struct End {
     pub cause: Option<String>,
     /// What stands in the way, where it is nothing about the work.
     pub stop: Option<Stop>,
+    /// The branch that keeps confirmed work which could not be merged.
+    pub kept: Option<String>,
 }
 
 impl State {
@@ -215,6 +221,7 @@ impl State {
             proof: None,
             failures: Vec::new(),
             last: None,
+            unmerged: Unmerged::default(),
             first_cause: None,
             plan,
         }
@@ -273,7 +280,8 @@ impl State {
     }
 
     fn end(&self, status: Status, cause: String, stop: Option<Stop>) -> Effect {
-        Effect::End(End { verdict: self.last, proof: None, status, cause: Some(cause), stop })
+        let kept = self.unmerged.kept().map(str::to_owned);
+        Effect::End(End { verdict: self.last, proof: None, status, cause: Some(cause), stop, kept })
     }
 }
 
@@ -286,7 +294,7 @@ pub fn step(mut state: State, input: Input) -> (State, Vec<Effect>) {
         Input::Interrupted => vec![interrupted(&state)],
         Input::UsedUp { because } => vec![state.end(Status::Open, because, Some(Stop::Budget))],
         Input::Merged | Input::LeftToPerson => vec![Effect::End(confirmed(&state))],
-        Input::NotMerged { because } => vec![not_merged(&mut state, &because)],
+        Input::NotMerged { outcome } => vec![not_merged(&mut state, &outcome)],
         Input::Rebased { base } => vec![rebased(&mut state, base)],
         Input::NotStarted { because } => vec![next_agent(&mut state, because)],
         Input::Stopped { ending, detail, at } => vec![stopped(&mut state, &ending, detail, at)],
@@ -387,6 +395,8 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
         Verdict::Confirmed | Verdict::Unverifiable if !last_part => None,
         verdict => Some(verdict),
     };
+    let (number, refuted) = (state.number(), (judgement.verdict, judgement.failure));
+    state.unmerged.judged(number, refuted, &judgement.because);
     state.judged[state.part] += 1;
     state.transient_runs = 0;
     if !judgement.person.is_empty() {
@@ -403,7 +413,10 @@ fn judged(state: &mut State, judgement: Judgement, tree: TreeId, signature: Stri
         }
         Verdict::Confirmed => vec![next_part(state, tree)],
         Verdict::Unverifiable if !last_part => vec![next_part(state, tree)],
-        Verdict::Unverifiable => vec![state.end(Status::Blocked, judgement.because.clone(), None)],
+        Verdict::Unverifiable => {
+            let cause = state.unmerged.words().unwrap_or_else(|| judgement.because.clone());
+            vec![state.end(Status::Blocked, cause, None)]
+        }
         Verdict::Failed | Verdict::FalseDone => {
             vec![Effect::Reflect, retry(state, &judgement, tree, signature)]
         }
@@ -418,14 +431,16 @@ fn next_part(state: &mut State, tree: TreeId) -> Effect {
 }
 
 fn confirmed(state: &State) -> End {
-    End { verdict: state.last, proof: state.proof, status: Status::Closed, cause: None, stop: None }
+    End { verdict: state.last, proof: state.proof, status: Status::Closed, cause: None, stop: None, kept: None }
 }
 
 /// Work that does not merge is a failed attempt, and what it was made on is no longer what it must fit.
-fn not_merged(state: &mut State, because: &str) -> Effect {
+fn not_merged(state: &mut State, outcome: &MergeOutcome) -> Effect {
     state.last = Some(Verdict::Failed);
     state.proof = None;
-    if state.attempts_left() > 0 { Effect::Rebase } else { used_up(state, because) }
+    // The number of the one that was judged last.
+    state.unmerged.merge_ended(state.number() - 1, outcome);
+    if state.attempts_left() > 0 { Effect::Rebase } else { used_up(state, &outcome.failed().unwrap_or_default()) }
 }
 
 /// Every part is done again: their results are changes to another base.
@@ -446,7 +461,8 @@ fn retry(state: &mut State, judgement: &Judgement, tree: TreeId, signature: Stri
 fn used_up(state: &State, because: &str) -> Effect {
     let used = state.used();
     let attempts = if used == 1 { "1 attempt".to_owned() } else { format!("{used} attempts") };
-    state.end(Status::Blocked, format!("not solved in {attempts}; the last: {because}"), None)
+    let cause = state.unmerged.words().unwrap_or_else(|| format!("not solved in {attempts}; the last: {because}"));
+    state.end(Status::Blocked, cause, None)
 }
 
 #[cfg(test)]

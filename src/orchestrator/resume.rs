@@ -396,7 +396,7 @@ impl PastTask {
                     }
                     MergeOutcome::Conflict { .. } | MergeOutcome::Red { .. } => {
                         self.onto = merging;
-                        Input::NotMerged { because: outcome.failed().unwrap_or_default() }
+                        Input::NotMerged { outcome: outcome.clone() }
                     }
                 });
             }

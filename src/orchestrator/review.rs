@@ -5,7 +5,7 @@ use crate::domain::{Change, ChangeSize, belongs_to_tests};
 use crate::prompt::{one_line, shorten};
 use crate::services::Diff;
 use crate::toolchain;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// So many files are named, and so much of each.
 const NAMED: usize = 3;
@@ -155,14 +155,45 @@ pub(super) fn added_lines(diff: &str) -> impl Iterator<Item = (&str, usize, &str
     let mut next = 0;
     lines(diff).filter_map(move |(file, line)| {
         if let Some(head) = line.strip_prefix("@@ ") {
-            let new = head.split(' ').find_map(|part| part.strip_prefix('+'));
-            next = new.and_then(|new| new.split(',').next()?.parse().ok()).unwrap_or(0);
+            next = first_number(head);
             return None;
         }
         let number = next;
         next += usize::from(line.starts_with(['+', ' ']));
         line.strip_prefix('+').map(|line| (file, number, line))
     })
+}
+
+/// The number of a hunk's first line, by its head.
+fn first_number(head: &str) -> usize {
+    let new = head.split(' ').find_map(|part| part.strip_prefix('+'));
+    new.and_then(|new| new.split(',').next()?.parse().ok()).unwrap_or(0)
+}
+
+/// What stood where a diff adds lines, by their file and number: where as many are gone as have come.
+pub(super) fn replaced_lines(diff: &str) -> BTreeMap<(&str, usize), &str> {
+    let (mut found, mut next) = (BTreeMap::new(), 0);
+    let (mut gone, mut come) = (Vec::new(), Vec::new());
+    // One more, so that the last ones are paired.
+    for (file, line) in lines(diff).chain([("", "")]) {
+        if line.starts_with('+') {
+            come.push((file, next));
+            next += 1;
+            continue;
+        }
+        if !(line.starts_with('-') && come.is_empty()) {
+            let (is, was) = (std::mem::take(&mut come), std::mem::take(&mut gone));
+            if is.len() == was.len() {
+                found.extend(is.into_iter().zip(was));
+            }
+        }
+        match line.strip_prefix("@@ ") {
+            Some(head) => next = first_number(head),
+            None => next += usize::from(line.starts_with(' ')),
+        }
+        gone.extend(line.strip_prefix('-'));
+    }
+    found
 }
 
 #[cfg(test)]

@@ -55,6 +55,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         stop: None,
         by_hand: None,
         branch: None,
+        kept: None,
         merged: None,
         needs: None,
         risk: None,

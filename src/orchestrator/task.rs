@@ -229,7 +229,8 @@ impl TaskRun {
                 // What was judged last may be refuted; it is not confirmed before it is committed.
                 let verdict = self.report.verdict.filter(|v| *v != Verdict::Confirmed);
                 let of_all = matches!(error, TaskRunError::Environment(_));
-                (End { verdict, proof: None, status: Status::Open, cause: Some(error.to_string()), stop }, of_all)
+                let (status, cause) = (Status::Open, Some(error.to_string()));
+                (End { verdict, proof: None, status, cause, stop, kept: None }, of_all)
             }
         };
         if let (Some(Stop::Interrupted), Some(because)) = (end.stop, self.context.halted.get()) {
@@ -403,7 +404,7 @@ impl TaskRun {
         }
         Ok(match self.merge(prepared).await? {
             Landed::Merged => Input::Merged,
-            Landed::NotMerged { because } => Input::NotMerged { because },
+            Landed::NotMerged(outcome) => Input::NotMerged { outcome },
             Landed::Left(outcome) => self.leave_to_person(outcome).await?,
             Landed::Interrupted => Input::Interrupted,
         })
@@ -592,6 +593,7 @@ impl TaskRun {
         self.report.proof_runs = last.and_then(|last| last.proof_runs);
         self.report.proof_hunks = last.and_then(|last| last.proof_hunks.clone());
         self.report.cause.clone_from(&end.cause);
+        self.report.kept.clone_from(&end.kept);
         self.report.stop = end.stop;
         self.report.tokens = self.usage.tokens();
         self.report.usage = self.usage;

@@ -265,7 +265,7 @@ impl TaskRun {
         }
         let asked = (by_checks, &completion);
         let proved = Box::pin(self.weigh_and_prove(prepared, course, &stopped, &checks, asked, &diff)).await?;
-        let Some(Proven { judgement, runs, hunks }) = proved else { return Ok(None) };
+        let Some(Proven { judgement, runs, hunks, tests_in_vain }) = proved else { return Ok(None) };
         // The work itself may decide that a check is red the first time only.
         let flipped: Vec<&Flaky> =
             course.doubts.flaky.iter().filter(|flaky| flaky.how == FlakyHow::PassedAgain).collect();
@@ -289,7 +289,8 @@ impl TaskRun {
         };
         let is_end = course.attempt.part + 1 == self.parts.len();
         let is_first = is_end && course.confirmed.is_none();
-        let wants_test = is_first && !self.is_walled_off(runs) && turns::wants_test(&turn, &self.task);
+        let in_vain = tests_in_vain || self.is_walled_off(runs);
+        let wants_test = is_first && !in_vain && turns::wants_test(&turn, &self.task);
         let next = if wants_test { Turn::AskForTest } else { turns::next_turn(&turn) };
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;

@@ -153,6 +153,9 @@ fn push_next(text: &mut String, report: &RunReport) {
             let _ = writeln!(text, "look at {branch}, which is yours to merge:\n  git merge {branch}");
         }
     }
+    for kept in report.tasks.iter().filter_map(|task| task.kept.as_ref()).filter(|kept| !kept.contains(' ')) {
+        let _ = writeln!(text, "look at {kept}, which was confirmed and could not be merged:\n  git merge {kept}");
+    }
     let because = match report.stopped {
         _ if report.interrupted => "interrupted",
         Some(RunStop::Deadline) => "the time was up",
@@ -182,7 +185,22 @@ fn lost(report: &RunReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::RunTotals;
     use serde_json::json;
+
+    #[test]
+    fn a_branch_that_keeps_what_could_not_be_merged_has_its_command() {
+        let task = json!({"id": "a", "verdict": "false_done", "attempts": 2, "solvedAt": null, "reflectionsWritten": 0,
+                          "reflectionsInjected": 0, "tokens": null, "costUsd": null, "durationMs": 1, "endings": [],
+                          "cause": "attempt 1 was confirmed and conflicts", "kept": "reflexion/r1/a@1"});
+        let report =
+            json!({"run": "r1", "project": "p", "tasks": [task], "totals": RunTotals::default(), "kind": "overnight"});
+        let said = run(&serde_json::from_value(report).unwrap());
+        assert!(said.contains("attempt 1 was confirmed and conflicts\n"), "{said}");
+        let expected =
+            "look at reflexion/r1/a@1, which was confirmed and could not be merged:\n  git merge reflexion/r1/a@1\n";
+        assert!(said.contains(expected), "{said}");
+    }
 
     #[test]
     fn attempts_that_were_cut_off_are_counted() {

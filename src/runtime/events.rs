@@ -188,7 +188,8 @@ mod tests {
         for _ in 0..2 * WAITING {
             lines.publish(event(EventKind::Doing { what: "this".to_owned() }));
         }
-        let entry = JournalEntry::RunEnded { interrupted: false, stopped: None, ahead: Vec::new() };
+        let entry =
+            JournalEntry::RunEnded { interrupted: false, stopped: None, ahead: Vec::new(), conflicts: Vec::new() };
         lines.publish(event(EventKind::Recorded(entry)));
         assert!(lines.finish(Duration::from_millis(1)).is_err(), "it is still reading");
         drop(go);

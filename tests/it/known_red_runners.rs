@@ -125,7 +125,45 @@ const GO: Suite = Suite {
     replaces_one: None,
 };
 
-const SUITES: [&Suite; 5] = [&LIBTEST, &NODE, &UNITTEST, &JUNIT, &GO];
+const PROVE: Suite = Suite {
+    needs: "prove",
+    files: &[
+        (
+            "lib/Calc.pm",
+            "package Calc;\nour $W1 = 10;\nour $W2 = 20;\nour $R3 = 3;\nsub one { $W1 }\nsub two { $W2 }\nsub three { $R3 }\n1;\n",
+        ),
+        (
+            "t/calc.t",
+            "use Test::More tests => 3;\nuse Calc;\nis(Calc::one(), 1, 'one');\nis(Calc::two(), 2, 'two');\nis(Calc::three(), 3, 'three');\n",
+        ),
+    ],
+    all: "prove -l t",
+    results: None,
+    one: "perl -Ilib -MCalc -e 'exit(Calc::one() == 1 ? 0 : 1)'",
+    code: "lib/Calc.pm",
+    ids: ["t/calc.t: two", "t/calc.t: three"],
+    replaces_one: None,
+};
+
+/// The same tests, and its own words for those that pass.
+const PROVE_ALL: Suite = Suite { all: "prove -v -l t", ..PROVE };
+
+const DOCTEST: Suite = Suite {
+    needs: "python3",
+    files: &[(
+        "calc.py",
+        "W1, W2, R3 = 10, 20, 3\ndef one():\n  \"\"\"\n  >>> one()\n  1\n  \"\"\"\n  return W1\ndef two():\n  \"\"\"\n  >>> two()\n  2\n  \"\"\"\n  \
+         return W2\ndef three():\n  \"\"\"\n  >>> three()\n  3\n  \"\"\"\n  return R3\n",
+    )],
+    all: "python3 -B -m doctest calc.py",
+    results: None,
+    one: "python3 -B -c 'import calc, sys; sys.exit(calc.one() != 1)'",
+    code: "calc.py",
+    ids: ["calc.two: two()", "calc.three: three()"],
+    replaces_one: None,
+};
+
+const SUITES: [&Suite; 8] = [&LIBTEST, &NODE, &UNITTEST, &JUNIT, &GO, &PROVE, &PROVE_ALL, &DOCTEST];
 
 /// Says that it is skipped where a program is missing.
 fn is_there(program: &str) -> bool {
@@ -210,12 +248,60 @@ fn a_test_that_the_attempt_breaks_is_named() {
         assert!(!ended.because.contains(suite.ids[0]), "{}: {}", suite.all, ended.because);
         // The lesson is about that one, and not about somebody else's.
         let lesson = String::from_utf8(ended.project.read("memory/reflections.jsonl")).unwrap();
-        let short = |id: &str| id.rsplit(['.', ':']).next().unwrap().to_owned();
+        let short = |id: &str| id.rsplit(['.', ':']).next().unwrap().trim().trim_end_matches("()").to_owned();
         let lesson: Value = serde_json::from_str(lesson.lines().next().unwrap()).unwrap();
         let analysis = lesson["analysis"].as_str().unwrap();
         assert!(analysis.contains(&short(suite.ids[1])), "{}: {analysis}", suite.all);
         assert!(!analysis.contains(&format!("{}`", short(suite.ids[0]))), "{}: {analysis}", suite.all);
     });
+}
+
+#[test]
+fn a_red_test_that_fails_with_another_value_refutes_nobody_and_confirms_nothing() {
+    all(|suite| {
+        let ended = ran(suite, &sets(suite, &[("10", "1"), ("20", "21")]), suite.one);
+        assert_eq!(ended.task["verdict"], json!("unverifiable"), "{}: {}", suite.all, ended.because);
+        let named = format!("`{}` failed at the base, too, and fails with other words or values now", suite.ids[0]);
+        assert!(ended.because.contains(&named), "{}: {}", suite.all, ended.because);
+    });
+}
+
+/// A runner of the project's own, that names only what is wrong.
+const QUIET: Suite = Suite {
+    needs: "python3",
+    files: &[
+        CALC,
+        (
+            "check.py",
+            "import calc, sys\nbad = [n for n, right in (('one', 1), ('two', 2), ('three', 3)) if getattr(calc, n)() != right]\n\
+             for name in bad: print(name + ' is wrong')\nsys.exit(1 if bad else 0)\n",
+        ),
+    ],
+    all: "python3 -B check.py",
+    results: None,
+    one: "python3 -B -c 'import calc, sys; sys.exit(calc.one() != 1)'",
+    code: "calc.py",
+    ids: ["two", "three"],
+    replaces_one: None,
+};
+
+#[test]
+fn a_runner_that_nobody_knows_may_print_less_of_what_failed_and_nothing_new() {
+    // Whichever of the two is right now.
+    for numbers in [[("10", "1")].as_slice(), &[("10", "1"), ("20", "21")]] {
+        let ended = ran(&QUIET, &sets(&QUIET, numbers), QUIET.one);
+        assert_eq!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+        assert!(
+            ended.because.contains("check `all` is still red, with less of what it printed before"),
+            "{}",
+            ended.because
+        );
+    }
+    let ended = ran(&QUIET, &sets(&QUIET, &[("20", "2")]), "test -f calc.py");
+    assert_eq!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+    // One more is wrong, beside one that is right.
+    let ended = ran(&QUIET, &sets(&QUIET, &[("10", "1"), ("3", "4")]), QUIET.one);
+    assert_ne!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
 }
 
 #[test]
@@ -395,7 +481,6 @@ fn a_known_red_test_that_stops_earlier_than_it_did_is_a_new_failure() {
     if !is_there("python3") {
         return;
     }
-    // The same words in both lines.
     // The same words in both lines.
     let tests = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_order(self):\n    p = (1, 2)\n    \
                  self.assertEqual(calc.order(*p), 'b')\n    p = (0.1, 0.2)\n    self.assertEqual(calc.order(*p), 'b')\n";

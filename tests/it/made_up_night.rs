@@ -104,7 +104,8 @@ impl Night {
         let end = clocks.into_iter().max().unwrap();
         night.entries.sort_by_key(|entry| entry.at);
         let stopped = (reached < tasks).then_some(RunStop::Deadline);
-        night.say(end, JournalEntry::RunEnded { interrupted: false, stopped, ahead: Vec::new() });
+        night
+            .say(end, JournalEntry::RunEnded { interrupted: false, stopped, ahead: Vec::new(), conflicts: Vec::new() });
         night
     }
 

@@ -227,7 +227,12 @@ async fn at_the_deadline_agents_are_stopped_and_what_is_open_stays_open() {
     let last = night.journal.entries().pop();
     assert_eq!(
         last,
-        Some(JournalEntry::RunEnded { interrupted: false, stopped: Some(RunStop::Deadline), ahead: Vec::new() })
+        Some(JournalEntry::RunEnded {
+            interrupted: false,
+            stopped: Some(RunStop::Deadline),
+            ahead: Vec::new(),
+            conflicts: Vec::new()
+        })
     );
 }
 

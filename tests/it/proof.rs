@@ -155,7 +155,11 @@ fn of_what_was_green_a_new_test_tells_the_change_from_no_change() {
         says: "nothing but tests was changed",
         ..case
     });
-    check(&Case { agent: "echo words > README.md", says: "nothing but documentation was changed", ..case });
+    for agent in
+        ["echo words > README.md", "sed -i '1i # The sum.' calc.py", "sed -i '1i # Sums.' calc.py; echo a > README.md"]
+    {
+        check(&Case { agent, says: "nothing but documentation was changed", ..case });
+    }
     let missing = with_test("echo 'def mul(a, b): return a * b' >> calc.py", "calc.mul");
     check(&Case { agent: &missing, runs, says: "no new test fails by what it asserts", ..case });
     let extended =
@@ -467,7 +471,24 @@ fn a_mistake_that_old_tests_notice_says_nothing_of_the_new_ones() {
     let code = r"def least(a, b):\n  return a if a < b else b\ndef sub(a, b): return a - least(b, 100)\n";
     let (proof, mutants, because) = new_code(code, "calc.least", json!({}));
     assert_eq!((&proof, &mutants), (&json!("stayed_green"), &Value::Null), "{because}");
+    assert!(because.contains("no mistake could be made that only its new tests notice ("), "{because}");
     assert!(because.contains("old tests notice it as well"), "{because}");
+}
+
+#[test]
+fn a_new_argument_is_proven_by_what_stood_in_the_line_that_uses_it() {
+    let uses = "sed -i 's/^def add(a, b):/def add(a, b, more=0):/; s/total = a + b/total = a + b + more/' calc.py";
+    let project = Project::new(&with_test(uses, "self.assertEqual(calc.add(1, 2, more=3), 6)"));
+    project.write(
+        "calc.py",
+        "def add(a, b):\n    total = a + b\n    return total\n\n\ndef sub(a, b):\n    return a - b\n",
+    );
+    project.write("test_calc.py", TESTS);
+    project.tasks(&[task_with_check("a", SUITE)]);
+    let ran = project.run(&["run", "--json"]);
+    let task = ran.task("a");
+    assert_eq!(task["proof"], json!("new_test"), "{task} {}", ran.stderr);
+    assert!(ran.stderr.contains("calc.py:2: `total = a + b` for `total = a + b + more`"), "{}", ran.stderr);
 }
 
 /// A run with an agent that can go on with its conversation: what it does in its first turn, and when it is asked for a test. Gives the
@@ -562,14 +583,21 @@ fn lines_that_no_check_notices_are_named() {
         all.stderr
     );
     assert_eq!(task["proof"], json!("turned_green"), "{task}");
+    assert_eq!(task["proofHunks"]["replaced"], json!(["calc.py:6"]), "{task}");
     // C, the base once more, all of the code away, each file, the function of one that is missed, and that run again. That the checks pass where
     // they may write to nothing but the room, C has shown.
     assert_eq!(task["proofRuns"]["runs"], json!(7), "{task}");
     let branch = task["branch"].as_str().unwrap();
     let body = project.git(&["log", "-1", "--format=%b", branch]);
-    assert!(body.contains("not noticed by any check: calc.py:6, extra.py\n"), "{body}");
+    assert!(
+        body.contains("no check tells calc.py:6 from what was there; not noticed by any check: extra.py\n"),
+        "{body}"
+    );
     let page = project.run(&["report"]).stdout;
-    assert!(page.contains("not noticed by any check: calc.py:6, extra.py"), "{page}");
+    assert!(
+        page.contains("no check tells calc.py:6 from what was there; not noticed by any check: extra.py"),
+        "{page}"
+    );
     // Nothing is run for what may have no run.
     let none = |proof: Value| {
         let project = Project::new("sed -i '2s/a - b/a + b/; 6s/a - b/a - b + 0/' calc.py");

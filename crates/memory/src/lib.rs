@@ -1,4 +1,5 @@
-//! What outlives a process ([`storage`]), and whether it helps ([`effect`]).
+//! What outlives a process ([`storage`]), which lessons fit a failure ([`recall`]) and may be shown ([`curation`]), and whether they help
+//! ([`effect`]).
 #![forbid(unsafe_code)]
 
 // What its modules import.
@@ -7,4 +8,6 @@ use reflexion_files::files;
 use reflexion_text::{prompt, redaction};
 
 pub mod storage;
+pub mod curation;
+pub mod recall;
 pub mod effect;

@@ -234,11 +234,12 @@ fn work_that_does_not_merge_is_a_failed_attempt_and_is_done_again_on_what_was_me
     let mut night = plan();
     (night.landing, night.max_attempts) = (Landing::Integration, 2);
     let rebased = || Input::Rebased { base: tree("merged") };
-    let not_merged = || Input::NotMerged { because: "it conflicts".to_owned() };
+    let conflict = |n: u32| MergeOutcome::Conflict { files: vec!["a.py".to_owned()], kept: format!("kept@{n}") };
+    let not_merged = |n: u32| Input::NotMerged { outcome: conflict(n) };
     let confirmed = |to: &str| judged(Verdict::Confirmed, to, "");
     check(
         night.clone(),
-        vec![Input::Ready, confirmed("t1"), not_merged(), rebased(), confirmed("t2"), Input::Merged],
+        vec![Input::Ready, confirmed("t1"), not_merged(1), rebased(), confirmed("t2"), Input::Merged],
         &[
             "attempt 0#1 a from base",
             "commit t1",
@@ -250,17 +251,24 @@ fn work_that_does_not_merge_is_a_failed_attempt_and_is_done_again_on_what_was_me
             "closed confirmed",
         ],
     );
-    let lost = vec![Input::Ready, confirmed("t1"), not_merged(), rebased(), confirmed("t2"), not_merged()];
+    let lost = vec![Input::Ready, confirmed("t1"), not_merged(1), rebased(), confirmed("t2"), not_merged(2)];
     assert_eq!(
         play(night.clone(), lost).last().unwrap(),
-        "blocked failed: not solved in 2 attempts; the last: it conflicts"
+        "blocked failed: attempt 1 was confirmed and conflicts in a.py with what was merged before it (kept on `kept@1`); \
+         attempt 2, on top of what was merged, was confirmed and conflicts in a.py with what was merged before it (kept on `kept@2`)"
+    );
+    let red = || judged(Verdict::FalseDone, "t2", "x");
+    assert_eq!(
+        play(night.clone(), vec![Input::Ready, confirmed("t1"), not_merged(1), rebased(), red()]).last().unwrap(),
+        "blocked false_done: attempt 1 was confirmed and conflicts in a.py with what was merged before it (kept on `kept@1`); \
+         attempt 2, on top of what was merged, failed: red"
     );
     night.counts = vec![AttemptCount::default(); 2];
     let parts = vec![
         Input::Ready,
         judged(Verdict::Unverifiable, "t1", ""),
         confirmed("t2"),
-        not_merged(),
+        not_merged(1),
         rebased(),
         judged(Verdict::Unverifiable, "t3", ""),
     ];

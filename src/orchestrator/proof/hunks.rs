@@ -38,6 +38,11 @@ impl File {
         self.change.as_ref().map_or(1, |change| change.hunks.len())
     }
 
+    /// Whether other code stood where this hunk is.
+    fn replaces(&self, hunk: usize) -> bool {
+        self.change.as_ref().is_some_and(|change| change.hunks[hunk].replaces)
+    }
+
     fn place(&self, hunk: usize) -> String {
         match &self.change {
             Some(change) => format!("{}:{}", self.name, change.hunks[hunk].place),
@@ -376,7 +381,9 @@ impl Found {
         let together: Vec<&Vec<At>> = self.together.iter().filter(is_entangled).collect();
         let whole = |unit: &&Vec<At>| files[unit[0].0].place_of_all(unit);
         let alone = |at: &&&At| !together.iter().any(|unit| unit.contains(at));
+        let replaces = |at: &&At| files[at.0].replaces(at.1);
         ProofHunks {
+            replaced: self.removed.iter().filter(replaces).map(place).collect(),
             carried: carried.into_iter().map(place).chain(together.iter().map(whole)).collect(),
             not_noticed: self.removed.iter().map(place).collect(),
             entangled: entangled.iter().filter(alone).map(|at| place(at)).collect(),

@@ -38,6 +38,7 @@ use crate::domain::{
 use crate::prompt::one_line;
 use crate::services::{Diff, Taken};
 use crate::toolchain;
+use crate::toolchain::CodeChange;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -59,11 +60,13 @@ pub(super) struct Proven {
     pub runs: Option<ProofRuns>,
     /// Which lines the checks notice.
     pub hunks: Option<ProofHunks>,
+    /// Old tests notice every mistake that new ones could.
+    pub tests_in_vain: bool,
 }
 
 impl Proven {
     fn without_runs(judgement: Judgement) -> Self {
-        Self { judgement, runs: None, hunks: None }
+        Self { judgement, runs: None, hunks: None, tests_in_vain: false }
     }
 }
 
@@ -78,6 +81,8 @@ struct Runs<'a> {
     /// What was seen of which tree.
     seen: Vec<(TreeId, Outcome)>,
     walls: Walls,
+    /// Old tests notice every mistake that was made in the new code.
+    tests_in_vain: bool,
     /// When this began, and how long the attempt had taken by then.
     began: Duration,
     attempt: Duration,
@@ -367,6 +372,7 @@ impl TaskRun {
             changed_outside: Vec::new(),
             seen: Vec::new(),
             walls: self.seen.walls(),
+            tests_in_vain: false,
             began,
             attempt: began.saturating_sub(course.began),
         };
@@ -376,8 +382,10 @@ impl TaskRun {
                 Some(Proof::TurnedGreen) => Box::pin(runs.of_turned(&parts, diff)).await?,
                 _ => Box::pin(runs.of_stayed(&parts, diff)).await?,
             }
+        } else if judgement.proof == Some(Proof::StayedGreen) && self.only_documents(prepared, change).await? {
+            runs.proven(Proof::StayedGreen, "nothing but documentation was changed")
         } else {
-            without_tests(&confirmed)
+            judgement.clone()
         };
         runs.see_base_again(&proven).await?;
         let proven = runs.undecided().unwrap_or(proven);
@@ -387,7 +395,24 @@ impl TaskRun {
         }
         let proven = runs.undecided().unwrap_or(proven);
         let counted = Some(runs.counted).filter(|runs| runs.runs > 0 || runs.c.is_some() || runs.t.is_some());
-        Ok(Some(Proven { judgement: proven, runs: counted, hunks }))
+        Ok(Some(Proven { judgement: proven, runs: counted, hunks, tests_in_vain: runs.tests_in_vain }))
+    }
+
+    /// Whether a change is one of texts, and of remarks and doc strings in code.
+    async fn only_documents(&self, prepared: &Prepared, change: &Change) -> Result<bool, TaskRunError> {
+        let (workspace, base) = (&prepared.workspace, prepared.workspace.base());
+        for file in &change.files {
+            if Surface::of_path(file) == Surface::Docs {
+                continue;
+            }
+            let texts = (workspace.text(&base, file).await?, workspace.text(&change.tree, file).await?);
+            let (Some(old), Some(new)) = texts else { return Ok(false) };
+            let is_said = || CodeChange::between(file, &old, &new).is_some_and(|change| change.only_remarks());
+            if !toolchain::is_code(file) || !is_said() {
+                return Ok(false);
+            }
+        }
+        Ok(!change.files.is_empty())
     }
 
     /// What the scripts say that the checks run, as they were at the base.
@@ -750,14 +775,4 @@ fn names_of(what: &str, names: &[String]) -> String {
         [name] => format!("{what} {name} is"),
         _ => format!("{what}s {} are", quoted.join(", ")),
     }
-}
-
-/// Nothing of the change has to do with tests: what is known is all there is.
-fn without_tests(confirmed: &Confirmed<'_>) -> Judgement {
-    let (judgement, files) = (confirmed.judgement.clone(), &confirmed.change.files);
-    let only_prose = !files.is_empty() && files.iter().all(|file| Surface::of_path(file) == Surface::Docs);
-    if judgement.proof != Some(Proof::StayedGreen) || !only_prose {
-        return judgement;
-    }
-    Judgement { because: format!("{}; nothing but documentation was changed", judgement.because), ..judgement }
 }

@@ -11,6 +11,7 @@ use crate::orchestrator::verdict::Judgement;
 use crate::prompt::{one_line, shorten};
 use crate::services::Diff;
 use crate::toolchain;
+use std::collections::BTreeSet;
 
 /// A line of a file with another one in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,14 +45,15 @@ impl Mistake {
     }
 }
 
-/// Those in guards are made last.
+/// Those in guards are made last, those in what a function takes before them.
 const GUARDS: usize = 1000;
+const TAKEN: usize = 500;
 
 /// In one line, where the first of them breaks something; behind the first ones of all lines.
 const OF_A_LINE: usize = 2;
 const SECOND: usize = 100;
 
-/// How many mistakes are made at most.
+/// After so many that nobody has noticed, none is made in a line that had one already.
 const MUTANTS: u32 = 2;
 
 /// Why nothing follows from a mistake.
@@ -97,6 +99,26 @@ fn mutants(file: &str, is: &str, removed: &[&str]) -> Vec<toolchain::Mutant> {
     toolchain::mutants(file, &part).into_iter().filter_map(whole).collect()
 }
 
+/// Follows the lines of a change through what functions take, which may go over several.
+#[derive(Default)]
+struct Taking {
+    /// The line that is still of it, and how many brackets are open there.
+    next: Option<(String, usize, i32)>,
+}
+
+impl Taking {
+    /// Whether a line is of what a function takes.
+    fn is_in(&mut self, file: &str, number: usize, is: &str) -> bool {
+        let open = match self.next.take() {
+            Some((of, next, open)) if of == file && next == number => Some(open),
+            _ => toolchain::takes_values(file, is).then_some(0),
+        };
+        let open = open.map(|open| open + toolchain::open_brackets(file, is));
+        self.next = open.filter(|open| *open > 0).map(|open| (file.to_owned(), number + 1, open));
+        open.is_some()
+    }
+}
+
 /// Mistakes in the added lines of code, those first that tests notice most surely.
 fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
     let mut found: Vec<(usize, Mistake)> = Vec::new();
@@ -104,11 +126,19 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
         let of_file = review::lines(diff).filter(|(of, _)| *of == file);
         of_file.filter_map(|(_, line)| line.strip_prefix('-')).collect()
     };
+    let (replaced, mut taking) = (review::replaced_lines(diff), Taking::default());
     let mut lines = review::added_lines(diff).peekable();
     while let Some((file, number, is)) = lines.next() {
         if !toolchain::is_code(file) || !is_code(file) {
             continue;
         }
+        let taken = taking.is_in(file, number, is);
+        // What only the change makes of this line, nothing but its tests asks for.
+        let was = replaced.get(&(file, number)).filter(|was| !taken && toolchain::lends_itself(file, is, was));
+        found.extend(was.map(|was| {
+            let (file, is, becomes) = (file.to_owned(), is.to_owned(), (*was).to_owned());
+            (0, Mistake { file, number, is, becomes, called: None })
+        }));
         // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
         let guards = toolchain::gives_up(file, is)
             || lines
@@ -117,7 +147,7 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
         let made = mutants(file, is, &removed_of(file)).into_iter().take(OF_A_LINE).enumerate();
         for (more, toolchain::Mutant { rank, line, called }) in made {
             // Each line first.
-            let rank = rank + more * SECOND + if guards { GUARDS } else { 0 };
+            let rank = 1 + rank + more * SECOND + if guards { GUARDS } else { 0 } + if taken { TAKEN } else { 0 };
             let (file, is) = (file.to_owned(), is.to_owned());
             found.push((rank, Mistake { file, number, is, becomes: line, called }));
         }
@@ -152,6 +182,7 @@ impl Runs<'_> {
             return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
         }
         let (mut tried, mut broke, mut survived) = (Mutants::default(), Vec::new(), Vec::new());
+        let (mut lines, mut is_cut) = (BTreeSet::new(), false);
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
         let mistakes = mistakes(&diff.text, is_code);
         let mut why_none = match &self.walls {
@@ -162,17 +193,19 @@ impl Runs<'_> {
         for mistake in mistakes {
             // One takes two runs with the new tests, and one with the old; the first red one is compared with the whole change.
             let most = if matches!(self.walls, Walls::Unknown) { 4 } else { 3 };
-            if matches!(self.walls, Walls::Fail(_))
-                || self.counted.runs + most > proving.max_runs
-                || tried.survived + tried.killed == MUTANTS
-            {
+            if matches!(self.walls, Walls::Fail(_)) || self.counted.runs + most > proving.max_runs {
+                is_cut = true;
                 break;
+            }
+            let is_new = lines.insert((mistake.file.clone(), mistake.number));
+            if !is_new && tried.survived >= MUTANTS {
+                continue;
             }
             let killed = match self.notices(parts, &mistake).await? {
                 Ok(Noticed::ByNew(named)) => Some(named),
                 Ok(Noticed::ByNone) => None,
                 Ok(Noticed::Unclear(why)) => {
-                    broke.push(format!("{}: {why}", mistake.words()));
+                    broke.push((why, format!("{}: {why}", mistake.words())));
                     continue;
                 }
                 Err(because) => {
@@ -188,19 +221,19 @@ impl Runs<'_> {
             }
             survived.push(mistake.words());
         }
-        Ok(self.proven(
-            Proof::StayedGreen,
-            &match tried.survived {
-                0 if !broke.is_empty() => {
-                    format!(
-                        "{NO_ASSERTION}; what they assert is not known of a mistake in the new code ({})",
-                        broke.join("; ")
-                    )
-                }
-                0 => format!("{NO_ASSERTION}, and whether they notice a mistake was not tried: {why_none}"),
-                _ => format!("{NO_ASSERTION}, and none notices a mistake in the new code ({})", survived.join("; ")),
-            },
-        ))
+        let is_of_old = !is_cut && broke.iter().all(|(why, _)| *why == OLD_TOO);
+        let broken = broke.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join("; ");
+        let what = match tried.survived {
+            0 if broke.is_empty() => format!(", and whether they notice a mistake was not tried: {why_none}"),
+            0 if is_of_old => {
+                // Another test would notice nothing more.
+                self.tests_in_vain = true;
+                format!("; no mistake could be made that only its new tests notice ({broken})")
+            }
+            0 => format!("; what they assert is not known of a mistake in the new code ({broken})"),
+            _ => format!(", and none notices a mistake in the new code ({})", survived.join("; ")),
+        };
+        Ok(self.proven(Proof::StayedGreen, &format!("{NO_ASSERTION}{what}")))
     }
 
     /// Who notices a mistake, or why it cannot be made.
@@ -246,5 +279,29 @@ mod tests {
         assert_eq!(made(&["R = {'min': 1}"], is).as_deref(), Some("R = {'min': 1, 'max': 10}"));
         assert_eq!(made(&["x = 1"], is).as_deref(), Some("R = {'min': 2, 'max': 9}"));
         assert_eq!(made(&["R = {'min': 1}"], "R = {'min': 1, 'max': A}"), None);
+    }
+
+    /// `line: what it becomes` of each mistake in a change, in their order.
+    fn order(diff: &str) -> Vec<String> {
+        let of = |mistake: Mistake| format!("{}:{}", mistake.number, mistake.called.unwrap_or(mistake.becomes));
+        mistakes(diff, |_| true).into_iter().map(of).collect()
+    }
+
+    #[test]
+    fn what_a_function_does_comes_before_what_it_takes() {
+        let diff = "diff --git a/log.py b/log.py\n--- a/log.py\n+++ b/log.py\n@@ -10,0 +11,6 @@\n+def share(\n+    entries,\n+    limit=5,\n\
+                    +):\n+    few = entries[:2]\n+    return len(few) / len(entries)\n";
+        let all = order(diff);
+        assert_eq!(
+            (all[0].as_str(), all.last().unwrap().as_str()),
+            ("16:    return len(few) * len(entries)", "13:    limit=6,")
+        );
+    }
+
+    #[test]
+    fn what_stood_in_a_line_is_the_first_mistake_in_it() {
+        let diff = "diff --git a/log.py b/log.py\n--- a/log.py\n+++ b/log.py\n@@ -1,4 +1,4 @@\n-def label(name):\n+def label(name, unit=1):\n \n\
+                    -    return name\n+    return f\"{name}{unit}\"\n # end\n@@ -9 +9,2 @@\n-a = 1\n+b = c\n+d = e\n";
+        assert_eq!(order(diff), ["3:    return name", "3:another value of its kind", "1:def label(name, unit=2):"]);
     }
 }

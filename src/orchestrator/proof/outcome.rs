@@ -127,7 +127,7 @@ impl Outcome {
 fn asserts(check: &CheckReport, failed: &FailedTest, parts: &Parts) -> bool {
     // A test of Go says in words of its own what is wrong; whatever breaks in it is a panic, which ends all of them.
     let says_so = || check.signature.tool == "go test" && failed.frame.is_some() && failed.how.starts_with('\u{1f}');
-    (says_an_assertion_failed(failed) || says_so()) && !parts.is_in_code(failed.frame.as_ref())
+    (failed.says_an_assertion_failed() || says_so()) && !parts.is_in_code(failed.frame.as_ref())
 }
 
 /// The same of a whole output, where it is not known which test says what.
@@ -136,24 +136,12 @@ fn asserts_somewhere(check: &CheckReport) -> bool {
     text.lines().any(toolchain::says_an_assertion_failed) && !text.lines().any(toolchain::says_a_name_is_missing)
 }
 
-/// Whether a test fails by what it asserts. Where its runner names the class of what was thrown, that decides: engines say in words of their own
-/// what they expected.
-pub(super) fn says_an_assertion_failed(failed: &FailedTest) -> bool {
-    let class = failed.how.split('\u{1f}').next().unwrap_or_default();
-    let is_class = class != "Error" && (class.ends_with("Error") || class.ends_with("Exception"));
-    if is_class && !toolchain::says_an_assertion_failed(class) {
-        return false;
-    }
-    let said = failed.how.split('\u{1f}').chain(failed.detail.iter().flat_map(|detail| detail.lines()));
-    said.into_iter().any(toolchain::says_an_assertion_failed)
-}
-
 /// Whether a test fails for what code does. Some runners list a file that could not be loaded as a test that failed, and say elsewhere
 /// which name was missing in it.
 fn is_about_behaviour(check: &CheckReport, failed: &FailedTest) -> bool {
     let is_a_file = || toolchain::is_code(&failed.name) || failed.frame.is_none();
     let names_one = || is_a_file() && check.output.text().lines().any(toolchain::says_a_name_is_missing);
-    says_an_assertion_failed(failed) || !(is_about_a_name(&failed.how) || names_one())
+    failed.says_an_assertion_failed() || !(is_about_a_name(&failed.how) || names_one())
 }
 
 /// Whether a test fails because it was kept from writing.

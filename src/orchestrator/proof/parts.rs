@@ -1,6 +1,5 @@
 //! What of a change is test, what decides how tests run, and what is code. Pure.
 
-use super::outcome::says_an_assertion_failed;
 use crate::domain::{Change, CheckReport, FileGlobs, Surface, belongs_to_tests};
 use crate::orchestrator::results::runs;
 use crate::orchestrator::review;
@@ -267,7 +266,7 @@ fn asserts(checks: &[CheckReport], baseline: &[CheckReport], file: &str) -> bool
     !toolchain::has_inline_tests(file)
         && turned(checks, baseline).any(|(_, base)| {
             let counted = base.signature.counted.iter().flat_map(|counted| counted.failing.values());
-            counted.into_iter().any(|failed| is_here(failed.frame.as_ref()) && says_an_assertion_failed(failed))
+            counted.into_iter().any(|failed| is_here(failed.frame.as_ref()) && failed.says_an_assertion_failed())
         })
 }
 

@@ -193,7 +193,13 @@ fn fewer_of_the_tests_that_were_red_are_no_other_failure() {
     assert!(known(&base, &tests(5, &[("b", "no")])), "one is mended");
     assert!(known(&base, &tests(6, &[("b", "no")])), "and one is new and green");
     assert!(!known(&base, &tests(4, &[("b", "no")])), "one does not run any more");
-    assert!(!known(&base, &tests(5, &[("b", "yes")])), "it fails otherwise");
+    let otherwise = tests(5, &[("b", "yes")]);
+    let results =
+        CheckResults::new(std::slice::from_ref(&otherwise), std::slice::from_ref(&base), Expects::Change, &[]);
+    assert_eq!((results.known_red().count(), results.red().count()), (0, 0), "it fails otherwise: that refutes nobody");
+    assert!(
+        results.red_unseen().unwrap().1.contains("`b` failed at the base, too, and fails with other words or values")
+    );
     assert!(!known(&base, &tests(5, &[("c", "no")])), "another one fails");
     let mut crashed = tests(5, &[("b", "no")]);
     crashed.exit_status = Some(2);

@@ -4,6 +4,9 @@ use crate::domain::{Change, CheckReport, CheckScope, belongs_to_tests};
 use crate::prompt::{one_line, shorten};
 use crate::toolchain;
 
+/// At most this many names stand in a sentence.
+const NAMED: usize = 3;
+
 /// How it is said that nothing was changed.
 pub const NOTHING: &str = "nothing was changed";
 
@@ -30,15 +33,35 @@ pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: O
             ""
         };
         let Some((now, before)) = failing(check, baseline) else {
-            return format!("; check `{name}` is red as it was before{stops}");
+            let how =
+                if check.prints_less(baseline) { "still red, with less of what it printed" } else { "red as it was" };
+            return format!("; check `{name}` is {how} before{stops}");
         };
         let turned = check.tests_turned(baseline);
         let is_named = named.is_some_and(|named| std::ptr::eq(named, *check));
         let turned = if turned.is_empty() || is_named { String::new() } else { format!("; {}", passing(&turned)) };
-        format!("{turned}; check `{name}` is still red, only by tests that failed before ({now} of {before}){stops}")
+        let further = further(check, baseline);
+        format!(
+            "{turned}; check `{name}` is still red, only by tests that failed before ({now} of {before}){further}{stops}"
+        )
     };
     let words: String = red.iter().map(of).collect();
-    if words.is_empty() { words } else { format!("{words}, which says nothing of the work") }
+    let is_better = |check: &&CheckReport| check.prints_less(baseline) || !further(check, baseline).is_empty();
+    let says_nothing = !words.is_empty() && !red.iter().any(is_better);
+    if says_nothing { format!("{words}, which says nothing of the work") } else { words }
+}
+
+/// Which tests fail further below than at the base, in words behind a sentence.
+fn further(check: &CheckReport, baseline: &[CheckReport]) -> String {
+    let base = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref());
+    let further = check.signature.counted.as_ref().zip(base).map(|(now, base)| now.further(base)).unwrap_or_default();
+    let of = |(test, now, before): &(&str, usize, usize)| {
+        format!(
+            "; {} gets further: it fails at line {now} of its file, and failed at line {before} at the base",
+            listed(&[test])
+        )
+    };
+    further.iter().take(NAMED).map(of).collect()
 }
 
 /// How many tests fail in it, and how many failed at the base, where both name them.
@@ -76,7 +99,6 @@ pub(super) fn passing(tests: &[&str]) -> String {
 
 /// The first few names, each in backquotes, and how many more there are.
 pub(in crate::orchestrator) fn listed(tests: &[&str]) -> String {
-    const NAMED: usize = 3;
     let named: Vec<String> =
         tests.iter().take(NAMED).map(|test| format!("`{}`", shorten(&one_line(test), 120))).collect();
     let more = tests.len().saturating_sub(NAMED);
@@ -99,7 +121,6 @@ pub(super) fn only_tests(change: &Change) -> String {
 
 /// The first few of these files, and how many more there are.
 pub(in crate::orchestrator) fn first_files(files: &[String]) -> String {
-    const NAMED: usize = 3;
     let named: Vec<String> = files.iter().take(NAMED).map(|file| shorten(&one_line(file), 80).into_owned()).collect();
     let more = files.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -130,14 +151,18 @@ pub(super) fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> St
 
 /// Of a check that asks for all its tests: which of those that failed at the base pass now, and which fail still.
 pub(super) fn what_is_left(check: &CheckReport, base: &CheckReport, baseline: &[CheckReport]) -> String {
-    let still = check.signature.known_of(&base.signature);
+    let further = further(check, baseline);
+    // Those that get further are not as they were.
+    let names_one = |test: &&str| further.contains(&listed(&[test]));
+    let still: Vec<&str> =
+        check.signature.known_of(&base.signature).into_iter().filter(|test| !names_one(test)).collect();
     let fails = match still.as_slice() {
-        [] => return String::new(),
+        [] => return further,
         [test] => format!("test {} fails as at the base", listed(&[test])),
         tests => format!("tests {} fail as at the base", listed(tests)),
     };
     match check.tests_turned(baseline).as_slice() {
-        [] => format!("; {fails}"),
-        turned => format!("; {}, and {fails}: the check asks for all of them", passing(turned)),
+        [] => format!("{further}; {fails}"),
+        turned => format!("{further}; {}, and {fails}: the check asks for all of them", passing(turned)),
     }
 }

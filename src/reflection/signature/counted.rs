@@ -3,11 +3,11 @@
 //! Nothing is known where the counts of the summary and the names differ, or where there are several summaries: output
 //! that was cut, or several runs in one check.
 
-use super::found::{Found, pattern};
-use super::mask::mask;
+use super::found::{Found, joined, pattern};
+use super::mask::{mask, mask_but_numbers};
 use super::python::{pytest_each, pytest_parts, test_id, traceback};
 use super::reader::{place, relative};
-use super::{go, javascript_tests, rust_tests, tap};
+use super::{go, javascript_tests, prove, rust_tests, tap};
 use crate::domain::{CountedTests, FailedTest};
 use crate::prompt::shorten;
 use crate::toolchain;
@@ -62,6 +62,14 @@ impl Listed {
 
     fn count(&self, is: fn(&Outcome) -> bool) -> usize {
         self.tests.iter().filter(|test| is(&test.outcome)).count()
+    }
+
+    /// Those that failed, with their ids.
+    pub(super) fn failed(&self) -> impl Iterator<Item = (&str, &Found)> {
+        self.tests.iter().filter_map(|test| match &test.outcome {
+            Outcome::Failed(found) => Some((test.id.as_str(), &**found)),
+            _ => None,
+        })
     }
 
     /// How many were run.
@@ -122,6 +130,7 @@ pub(super) fn counted(tool: &str, lines: &[&str], output: &str) -> Option<Counte
             let ran = listed.names_passed.then(|| listed.ran());
             return listed.into_counted(ran, output);
         }
+        "doctest" => return prove::doctest_each(lines).into_counted(None, output),
         _ => {}
     }
     let listed = match tool {
@@ -131,11 +140,12 @@ pub(super) fn counted(tool: &str, lines: &[&str], output: &str) -> Option<Counte
         "jest" => javascript_tests::jest(lines),
         "vitest" => javascript_tests::vitest(lines)?,
         "mocha" => javascript_tests::mocha(lines),
+        "prove" => prove::prove_each(lines)?,
         _ => return None,
     };
     let mut said = toolchain::summaries(output);
-    // Node's own lines are TAP, too, which it sums up once more.
-    said.retain(|said| tool != "node:test" || said.runner != "TAP");
+    // Their own lines are TAP, too, which they sum up once more.
+    said.retain(|said| !["node:test", "prove"].contains(&tool) || said.runner != "TAP");
     let [said] = said.as_slice() else { return None };
     let counts = said.counts.filter(|counts| said.whole && listed.is_counted_by(*counts))?;
     listed.into_counted(usize::try_from(counts.ran()).ok(), output)
@@ -210,6 +220,11 @@ fn failed_test(name: String, found: &Found, output: &str) -> FailedTest {
     FailedTest {
         name,
         how: how(found),
+        values: mask_but_numbers(
+            joined([&found.message, &found.detail].into_iter().flatten().map(String::as_str))
+                .as_deref()
+                .unwrap_or_default(),
+        ),
         detail,
         frame: found.frame.as_ref().map(|frame| relative(frame, output).to_string()),
         source: None,
@@ -460,7 +475,7 @@ mod tests {
         let base = read(&program("a", "one", "FAILED"));
         let now = read(&(program("a", "one", "ok") + &program("b", "two", "FAILED")));
         let beside = now.beside(&base).unwrap();
-        assert!(beside.is_only_unseen(), "{beside:?}");
+        assert!(beside.is_only_unclear(), "{beside:?}");
         assert!(beside.words().contains("`b::two` fails in a test program that did not run at the base"), "{beside:?}");
         // A test of a program that did run there is new, and so is one where all programs ran.
         let other = read(&program("a", "two", "FAILED"));

@@ -6,9 +6,9 @@
 
 use super::compilers::{silent_recipe, target};
 use super::found::{Found, pattern};
-use super::mask::mask;
+use super::mask::{mask, mask_but_numbers};
 use super::{located, shell};
-use crate::domain::{CheckReport, Extent};
+use crate::domain::{CheckReport, Extent, PrintedLine};
 use crate::prompt::plain;
 use crate::toolchain;
 use std::collections::BTreeMap;
@@ -49,7 +49,9 @@ pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent
     let own = toolchain::summaries(output).into_iter().map(|said| (said.runner.to_owned(), said));
     let quoted =
         toolchain::quoted_summaries(output).into_iter().map(|said| (format!("{} in a test", said.runner), said));
+    let mut has_counted = false;
     for (runner, said) in own.chain(quoted) {
+        has_counted |= said.counts.is_some_and(|counts| counts.failed > 0);
         // Red without a number is one failure.
         let failed = said.counts.map_or(0, |counts| counts.failed).max(u64::from(!said.green));
         tests.entry(runner).or_default().push(failed);
@@ -60,15 +62,42 @@ pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent
     let (mut errors, mut errors_alone) = (None, false);
     // What tests print may look like anything; their runner has counted them.
     let mut counts = BTreeMap::new();
-    if tests.values().flatten().all(|failed| *failed == 0) {
+    let are_named_alone = tests.is_empty() && !found.tests.is_empty();
+    if tests.values().flatten().all(|failed| *failed == 0) && !are_named_alone {
         errors = named.is_empty().then(|| counted(&lines)).flatten();
         errors_alone = found.tests.is_empty() && is_named(found, &lines);
         counts = beside_words_of_failing(&lines);
         alike(found, &lines, &mut named);
         named.extend(exact_places(&lines));
     }
-    named.extend(failed_tests(&lines));
-    Extent { tests, lines: named, errors_alone, errors, counts, cut: check.output.omitted() > 0 }
+    let failed = failed_tests(&lines);
+    let names_tests = !failed.is_empty() && failed.len() as u64 == tests.values().flatten().sum::<u64>();
+    let names_errors = !has_counted && found.tests.is_empty() && !self::named(&lines).is_empty();
+    let names_all = names_tests || names_errors;
+    named.extend(failed);
+    let (printed, cut) = (printed(&lines), check.output.omitted() > 0);
+    Extent { tests, lines: named, errors_alone, errors, counts, printed, names_all, cut }
+}
+
+/// What is printed, but for lines that say that something passes, and those that count.
+fn printed(lines: &[&str]) -> BTreeMap<String, PrintedLine> {
+    pattern!(
+        PASSES,
+        r"(?i)^\W*(?:ok|pass(?:ed|es|ing)?|succe(?:ss|eded)|done)\b|^\s*[✓✔√]|\b\d+ (?:\w+ )?(?:ok|pass(?:ed|es|ing)|tests?|assertions?|examples?|specs?|files?|suites?)\b"
+    );
+    pattern!(FAILS, r"(?i)\b(?:not ok|fail\w*|error\w*|wrong|broken|bad|mismatch\w*|expected|got|missing)\b|[✗✘✖×]");
+    let counts = |line: &str| [&*NOUN, &*VERB, &*LISTED, &*WARNINGS].iter().any(|pattern| pattern.is_match(line));
+    let mut printed: BTreeMap<String, PrintedLine> = BTreeMap::new();
+    for line in lines.iter().map(|line| line.trim()) {
+        let says_nothing = !line.contains(char::is_alphanumeric) || PASSES.is_match(line) && !FAILS.is_match(line);
+        if says_nothing || counts(line) {
+            continue;
+        }
+        let masked = mask(line);
+        let entry = printed.entry(mask_but_numbers(line)).or_insert(PrintedLine { masked, times: 0 });
+        entry.times += 1;
+    }
+    printed
 }
 
 /// The tests that their runners name as failed; runners list them twice.
@@ -303,17 +332,14 @@ mod tests {
         let count = |words: &str| format!("a.c is bad\n{words}\n");
         check_extent(&count("1 mismatch was found"), &count("2 mismatches were found"), false);
         // What else has a number.
-        for line in [
-            "port # failed",
-            "failed: # ms",
-            "step # failed",
-            "worker # has failed",
-            "error: # is in use",
-            "# passed",
-            "#.5 s",
-        ] {
-            let said = |n: &str| format!("checking\n{}\nno\n", line.replace('#', n));
-            check(&said("2"), &said("3"), true);
+        let said = |line: &str, n: &str| format!("checking\n{}\nno\n", line.replace('#', n));
+        for line in ["failed: # ms", "# passed", "#.5 s"] {
+            check(&said(line, "2"), &said(line, "3"), true);
+        }
+        // A port, or the number of a test.
+        for line in ["port # failed", "step # failed", "worker # has failed", "error: # is in use"] {
+            let (base, now) = (read(&said(line, "2")), read(&said(line, "3")));
+            assert_eq!(now.unknown_line(&base), Some(line.replace('#', "3").as_str()));
         }
         // Beside errors, a warning is none.
         let both = |errors: u32, warnings: u32| format!("bad\n{warnings} warnings emitted\n{errors} errors\n");
@@ -371,7 +397,13 @@ mod tests {
                  error: cannot open /tmp/{dir} at port {port} after {passed} ms\nfailed in {passed}.1 s\n"
             )
         };
-        check(&noise(8080, "tmpa1", 12), &noise(54321, "tmpzz", 48), true);
+        let (base, mut now) = (read(&noise(8080, "tmpa1", 12)), read(&noise(54321, "tmpzz", 48)));
+        assert_eq!(base.fingerprint, now.fingerprint);
+        // It may be the number of a test, until the base itself prints another one.
+        assert_eq!(now.unknown_line(&base), Some("error: cannot open <tmp> at port 54321 after <time>"));
+        assert!(!now.is_no_more_than(&base));
+        now.extent.excuse(&base.extent, &read(&noise(8081, "tmpb2", 13)).extent);
+        assert!(now.is_no_more_than(&base) && now.unknown_line(&base).is_none());
         let located = |dir: &str, line: u32| format!("{dir}/a.c:{line}:2: error: 'x' undeclared\n");
         check(&located("/w/room-0", 1), &located("/w/room-1", 20), true);
     }
@@ -451,11 +483,11 @@ mod tests {
             )
         };
         let base = prove(&[("b", 1), ("c", 1)]);
-        check(&base, &prove(&[("b", 1), ("c", 1), ("d", 1)]), false);
-        check(&base, &prove(&[("b", 1), ("d", 1)]), false);
-        check(&base, &prove(&[("b", 1), ("c", 2)]), false);
-        check(&base, &prove(&[("c", 1), ("b", 1)]), true);
-        check(&base, &prove(&[("c", 1)]), true);
+        check_extent(&base, &prove(&[("b", 1), ("c", 1), ("d", 1)]), false);
+        check_extent(&base, &prove(&[("b", 1), ("d", 1)]), false);
+        check_extent(&base, &prove(&[("b", 1), ("c", 2)]), false);
+        check_extent(&base, &prove(&[("c", 1), ("b", 1)]), true);
+        check_extent(&base, &prove(&[("c", 1)]), true);
     }
 
     #[test]
@@ -537,8 +569,8 @@ mod tests {
         check(&phpstan(&[("a.php", x), ("b.php", y)]), &phpstan(&[("b.php", y)]), true);
         // No rows of errors.
         let listing = |n: u32| format!("a.py\n  12  lines\n  {n}:30 started\n\nall is lost\n");
-        check(&listing(12), &listing(13), true);
-        check("a.py  1\n  12  lines\nall is lost\n", "a.py  1\n  12  lines\n  13  words\nall is lost\n", true);
+        check_extent(&listing(12), &listing(13), true);
+        check_extent("a.py  1\n  12  lines\nall is lost\n", "a.py  1\n  12  lines\n  13  words\nall is lost\n", true);
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod javascript;
 mod javascript_tests;
 mod located;
 mod mask;
+mod prove;
 mod python;
 mod reader;
 mod rust;

@@ -38,7 +38,7 @@ pub(super) fn traceback(lines: &[&str]) -> Option<Found> {
 
 /// `python -m unittest`, and runners that print the same.
 pub(super) fn unittest(lines: &[&str]) -> Option<Found> {
-    pattern!(HEADER, r"^(?:FAIL|ERROR): (\S.*?\(.+?\)).*$");
+    pattern!(HEADER, r"^(?:FAIL|ERROR): (\S.*?\(.+?\).*)$");
     pattern!(
         MARK,
         r"^(?:FAILED \((?:failures|errors|skipped|expected failures|unexpected successes)=\d+.*\)|Ran \d+ tests? in .*)$"
@@ -64,12 +64,16 @@ pub(super) fn unittest(lines: &[&str]) -> Option<Found> {
     Some(Found { tool: "unittest", tests, last_mark, ..why })
 }
 
-/// `test_add (test_unit.Calc.test_add)`, and before Python 3.11 `test_add (test_unit.Calc)`, as one dotted name.
+/// `test_add (test_unit.Calc.test_add)`, and before Python 3.11 `test_add (test_unit.Calc)`, as one dotted name; what tells a subtest from
+/// others stands behind it.
 pub(super) fn test_id(header: &str) -> String {
-    let Some((name, class)) = header.trim_end_matches(')').split_once(" (") else {
+    let Some((name, (class, of_part))) =
+        header.split_once(" (").and_then(|(name, rest)| Some((name, rest.split_once(')')?)))
+    else {
         return header.to_owned();
     };
-    if class.ends_with(&format!(".{name}")) { class.to_owned() } else { format!("{class}.{name}") }
+    let of_part = of_part.trim_end();
+    if class.ends_with(&format!(".{name}")) { format!("{class}{of_part}") } else { format!("{class}.{name}{of_part}") }
 }
 
 pattern!(SUMMARY, r"^=+ short test summary info =+$");

@@ -6,7 +6,7 @@ use super::fingerprint::fingerprint;
 use super::found::{Found, Frame, in_project, pattern};
 use super::mask::mask;
 use super::written::written;
-use super::{compilers, go, javascript, python, rust, shell};
+use super::{compilers, go, javascript, prove, python, rust, shell};
 use crate::domain::{CheckCommand, CheckReport, CheckStatus, Signature};
 use crate::prompt::{plain, shorten};
 use crate::services::FailureReader;
@@ -103,7 +103,7 @@ fn signature(check: &CheckReport, output: &str) -> Signature {
 type Reader = fn(&[&str]) -> Option<Found>;
 
 /// Where two readers rest on the same line the later one wins: runners stand behind the programs they run.
-const READERS: [Reader; 16] = [
+const READERS: [Reader; 18] = [
     rust::panic,
     python::traceback,
     javascript::crash,
@@ -116,6 +116,8 @@ const READERS: [Reader; 16] = [
     rust::nextest,
     python::unittest,
     python::pytest,
+    prove::prove,
+    prove::doctest,
     javascript::node_test,
     javascript::mocha,
     javascript::vitest,

@@ -76,8 +76,8 @@ pub(super) fn needs(night: &Night) -> Vec<Need> {
     needs
 }
 
-/// Of several tasks that only wait to be looked at, the last one says how those are merged with one command that change no file in common.
-/// The others say with whom they may conflict.
+/// Of several tasks that only wait to be looked at, the last one says how those are merged with one command that change no file in common,
+/// with what is merged neither. The others say what they conflict with, or with whom of those that are not merged they may.
 fn merge_at_once(night: &Night, needs: &mut [Need]) {
     let waits = |need: &Need| {
         let merge = first_of(night, need).and_then(|task| task.merges.last());
@@ -90,8 +90,8 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
     };
     let merged =
         |task: &&NightTask| matches!(task.merges.last(), Some(Merge { outcome: MergeOutcome::Merged { .. }, .. }));
-    let mut apart: Vec<&NightTask> = night.tasks.iter().filter(merged).collect();
-    let mut together: Vec<usize> = Vec::new();
+    let merged: Vec<&NightTask> = night.tasks.iter().filter(merged).collect();
+    let (mut apart, mut together): (Vec<&NightTask>, Vec<usize>) = (Vec::new(), Vec::new());
     for (at, need) in needs.iter_mut().enumerate() {
         if need.kind != NeedKind::YoursToMerge {
             continue;
@@ -99,23 +99,33 @@ fn merge_at_once(night: &Night, needs: &mut [Need]) {
         let Some(this) = first_of(night, need) else { continue };
         let shared = apart.iter().filter_map(|other| Some((*other, in_common(this, other)?)));
         let shared: Vec<(&NightTask, String)> = shared.collect();
-        match shared.first() {
-            Some((_, file)) => {
-                let named: Vec<String> =
-                    shared.iter().take(REOPENED).map(|(other, _)| format!("`{}`", other.id)).collect();
-                let by = super::words::joined(&named);
-                need.why.push_str(&format!("; {file} is changed by {by} too: whichever is merged second may conflict"));
-            }
-            // What it changes is not written down: nothing is known of what goes with it.
-            None if this.files.is_empty() => {}
-            None => together.extend(waits(need).then_some(at)),
-        }
+        let is_apart = shared.is_empty() && !merged.iter().any(|other| in_common(this, other).is_some());
+        need.why.push_str(&conflicting(this, &shared));
+        // Where what it changes is not written down, nothing is known of what goes with it.
+        together.extend((is_apart && !this.files.is_empty() && waits(need)).then_some(at));
         apart.push(this);
     }
     let (Some(last), true) = (together.last().copied(), together.len() > 1) else { return };
     let branches = together.iter().filter_map(|at| needs[*at].branch.as_deref());
     let command = format!("git merge {}", branches.map(quoted).collect::<Vec<_>>().join(" "));
     needs[last].commands.push(step(command, "merge at once those kept branches that change no file in common"));
+}
+
+/// With what work that is not merged conflicts, or may.
+fn conflicting(task: &NightTask, shared: &[(&NightTask, String)]) -> String {
+    let named: Vec<String> = task.conflicts.iter().take(3).map(|file| format!("`{}`", foreign(file, 120))).collect();
+    let more = task.conflicts.len().saturating_sub(named.len());
+    let more = if more > 0 { format!(" and {}", plural(more, "other file")) } else { String::new() };
+    let mut said = String::new();
+    if !named.is_empty() {
+        said.push_str(&format!("; it conflicts with what is merged in {}{more}", named.join(", ")));
+    }
+    if let Some((_, file)) = shared.first() {
+        let named: Vec<String> = shared.iter().take(REOPENED).map(|(other, _)| format!("`{}`", other.id)).collect();
+        let by = super::words::joined(&named);
+        said.push_str(&format!("; {file} is changed by {by} too: whichever is merged second may conflict"));
+    }
+    said
 }
 
 fn first_of<'n>(night: &'n Night, need: &Need) -> Option<&'n NightTask> {
@@ -140,12 +150,8 @@ fn failed(night: &Night, needs: &[Need]) -> Option<Need> {
         night.tasks.iter().enumerate().filter(|(place, task)| task.state == TaskState::Failed && !told(*place));
     let tasks: Vec<usize> = failed.map(|(place, _)| place).collect();
     let (it, them) = if tasks.len() == 1 { ("its", "it") } else { ("their", "them") };
-    let mut why = format!("{it} attempts are used up, and nobody tries {them} again before you open {them}");
-    if let [place] = tasks.as_slice()
-        && let Some(cause) = &night.tasks[*place].cause
-    {
-        why = format!("{cause}; {why}");
-    }
+    let why =
+        format!("{it} attempts are used up, and nobody tries {them} again before you open {them}; why stands below");
     let of = |place: &usize| {
         let task = &night.tasks[*place];
         look(night, task).into_iter().chain(apply_kept(task)).chain([reopen(task)])
@@ -314,20 +320,11 @@ pub(super) fn look(night: &Night, task: &NightTask) -> Option<Step> {
 }
 
 fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, String, Vec<Step>)> {
-    let (why, kept) = match &merge.outcome {
+    let kept = match &merge.outcome {
         MergeOutcome::Merged { .. } | MergeOutcome::LeftToPerson { .. } => return None,
-        MergeOutcome::Conflict { files, kept } => {
-            let named = files.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = files.len().saturating_sub(3);
-            let more = if more > 0 { format!(" and {}", plural(more, "other file")) } else { String::new() };
-            let at = if named.is_empty() { String::new() } else { format!(" in {named}{more}") };
-            (format!("attempt {} was confirmed, and conflicts{at} with what was merged before it", merge.attempt), kept)
-        }
-        MergeOutcome::Red { because, kept } => (
-            format!("attempt {} was confirmed, and is red on top of what was merged before: {because}", merge.attempt),
-            kept,
-        ),
+        MergeOutcome::Conflict { kept, .. } | MergeOutcome::Red { kept, .. } => kept,
     };
+    let why = task.unmerged.words()?;
     let branch = quoted(kept);
     let see = match &night.plan.base {
         Some(base) => format!("git diff {}...{branch}", quoted(base)),

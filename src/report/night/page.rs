@@ -110,7 +110,9 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
         open(night, times),
         closed(night),
     ];
-    sections.retain(|section| !section.items.is_empty() || section.id == "needs");
+    // What is counted in the first sentence has its section, also where that says only where it stands.
+    let says_where = |section: &Section| ["failed", "open"].contains(&section.id) && !section.lead.is_empty();
+    sections.retain(|section| !section.items.is_empty() || section.id == "needs" || says_where(section));
     sections.extend(
         [spend(night), time(night), limits(night, times), super::heals::section(night, times), lessons(night)]
             .into_iter()
@@ -184,9 +186,9 @@ fn need_item(night: &Night, need: &Need) -> Item {
         NeedKind::Review => "done, and worth a look: ",
     };
     let mut lines = vec![ticked(&format!("{what}{why}"))];
-    if let Some(branch) = &need.branch {
-        let what = if need.kind == NeedKind::Unmerged { "kept on " } else { "on " };
-        lines.push(with_code(what, branch, ""));
+    // What could not be merged says itself where it is kept.
+    if let Some(branch) = need.branch.as_ref().filter(|_| need.kind != NeedKind::Unmerged) {
+        lines.push(with_code("on ", branch, ""));
     }
     if let ([task], NeedKind::YoursToMerge | NeedKind::Review) = (tasks.as_slice(), need.kind) {
         lines.extend(asked_for_test(night, task).map(text));
@@ -200,7 +202,8 @@ fn need_item(night: &Night, need: &Need) -> Item {
     if matches!(need.kind, NeedKind::Login | NeedKind::Environment) && !ids.is_empty() {
         lines.push(text(format!("{} left open for it: {}", plural(ids.len(), "task"), named(&ids))));
     }
-    if let ([task], true) = (tasks.as_slice(), need.kind != NeedKind::Review && !is_confirmed_last(night, need)) {
+    let is_below = matches!(need.kind, NeedKind::Review | NeedKind::Failed);
+    if let ([task], true) = (tasks.as_slice(), !is_below && !is_confirmed_last(night, need)) {
         lines.extend(kept(task));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
@@ -439,9 +442,15 @@ fn flaky(night: &Night, task: &NightTask) -> Option<Line> {
 fn failed(night: &Night) -> Section {
     let tasks = in_state(night, &[TaskState::Failed]);
     let elsewhere = night.counts.failed - tasks.len();
-    let mut section = section("failed", "Failed", &tasks, |task| failed_item(night, task));
+    // What to do stands above, once; of very many, only of the first ones.
+    let is_above = |step: &Step| night.needs.iter().any(|need| need.commands.contains(step));
+    let mut section = section("failed", "Failed", &tasks, |task| {
+        let mut item = failed_item(night, task);
+        item.commands.retain(|step| !is_above(step));
+        item
+    });
     if elsewhere > 0 {
-        let words = plural(elsewhere, "more task");
+        let words = plural(elsewhere, if section.items.is_empty() { "task" } else { "more task" });
         let were = if elsewhere == 1 { "was" } else { "were" };
         section.lead.push(text(format!(
             "{words} {were} confirmed and could not be merged; what was confirmed is kept, see above."
@@ -478,13 +487,14 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
 fn last_change(night: &Night, task: &NightTask) -> Option<Line> {
     let judged = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
     let mut judged = judged.filter(|attempt| attempt.fate == Fate::Judged);
-    judged.next().filter(|attempt| attempt.changed_nothing)?;
+    let newest = judged.next().filter(|attempt| attempt.changed_nothing)?;
     let last = judged.find(|attempt| !attempt.changed_nothing)?;
-    Some(ticked(&format!(
-        "attempt {}, the last that changed anything, failed so: {}",
-        last.attempt,
-        foreign(&last.because, CAUSE)
-    )))
+    // What stands in the line above is not said twice.
+    let how = match last.because.strip_prefix(newest.because.as_str()).filter(|_| !newest.because.is_empty()) {
+        Some(more) => format!("failed in the same way{}", foreign(more, CAUSE)),
+        None => format!("failed so: {}", foreign(&last.because, CAUSE)),
+    };
+    Some(ticked(&format!("attempt {}, the last that changed anything, {how}", last.attempt)))
 }
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
@@ -500,7 +510,15 @@ fn verdict(verdict: Option<Verdict>) -> &'static str {
 fn open(night: &Night, times: &Times) -> Section {
     let tasks = in_state(night, &[TaskState::Working, TaskState::Open, TaskState::Blocked]);
     let title = if night.state == NightState::Running { "To do" } else { "Left open" };
-    section("open", title, &tasks, |task| open_item(night, task, times))
+    let mut section = section("open", title, &tasks, |task| open_item(night, task, times));
+    let above = told(night);
+    let is_above = |(place, task): &(usize, &NightTask)| task.state == TaskState::Open && above.contains(place);
+    let above: Vec<&str> = night.tasks.iter().enumerate().filter(is_above).map(|(_, task)| task.id.as_str()).collect();
+    if !above.is_empty() {
+        let tasks = plural(above.len(), if section.items.is_empty() { "task" } else { "more task" });
+        section.lead.push(text(format!("{tasks}, see what needs you: {}.", named(&above))));
+    }
+    section
 }
 
 fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {

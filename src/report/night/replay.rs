@@ -7,7 +7,7 @@ use super::value::{
 use crate::domain::{
     CostSource, Ending, FailureType, JournalEntry, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog,
     RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage,
-    Usage, Verdict,
+    Unmerged, Usage, Verdict,
 };
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -117,8 +117,12 @@ impl Replay {
                 self.resume(at, tasks, *seen);
             }
             JournalEntry::RunHalted { because } => self.halted = Some(because.clone()),
-            JournalEntry::RunEnded { interrupted, stopped, ahead } => {
+            JournalEntry::RunEnded { interrupted, stopped, ahead, conflicts } => {
                 self.ahead.clone_from(ahead);
+                for task in &mut self.tasks {
+                    let of_it = conflicts.iter().find(|one| task.branch.as_ref() == Some(&one.branch));
+                    task.conflicts = of_it.map(|one| one.files.clone()).unwrap_or_default();
+                }
                 self.end(at, *interrupted, *stopped);
             }
             JournalEntry::RepositoryChanged { task, what } => {
@@ -307,6 +311,7 @@ impl Replay {
                 self.close_phase(task, at, false);
                 self.courses[task].landing = false;
                 let merge = Merge { attempt: *attempt, at, outcome: outcome.clone(), reflection: reflection.clone() };
+                self.tasks[task].unmerged.merge_ended(*attempt, outcome);
                 self.tasks[task].merges.push(merge);
                 if let Some(id) = reflection {
                     let name = self.tasks[task].id.to_string();
@@ -364,6 +369,8 @@ impl Replay {
             judged: 0,
             solved_at: None,
             merges: Vec::new(),
+            unmerged: Unmerged::default(),
+            conflicts: Vec::new(),
             held_by: Vec::new(),
             in_work: false,
             landing: false,
@@ -478,6 +485,7 @@ impl Replay {
         let place = self.task(task);
         self.tasks[place].judged += 1;
         self.tasks[place].verdict = Some(*verdict);
+        self.tasks[place].unmerged.judged(*number, (*verdict, *failure), because);
         self.tasks[place].person.clone_from(person);
         self.tasks[place].risk.clone_from(risk);
         self.tasks[place].proof_hunks.clone_from(proof_hunks);

@@ -330,8 +330,60 @@ fn only_what_changes_no_file_in_common_is_merged_at_once() {
     assert_eq!(at_once, ["git merge reflexion/r1/a reflexion/r1/c"]);
     let why: Vec<&str> = night.needs.iter().map(|need| need.why.as_str()).collect();
     assert!(why[1].contains("`x.py` is changed by `a` too: whichever is merged second may conflict"), "{why:?}");
-    assert!(why[3].contains("`m.py` is changed by `m` too"), "{why:?}");
-    assert!(!why[0].contains("may conflict") && !why[2].contains("may conflict"), "{why:?}");
+    // What is merged already conflicts or does not, and the run's end knows it.
+    assert!([0, 2, 3].iter().all(|at| !why[*at].contains("conflict")), "{why:?}");
+}
+
+#[test]
+fn what_does_not_merge_into_what_is_merged_says_so_at_the_end() {
+    let mut all = vec![started("overnight", &["m", "a", "b"])];
+    all.extend(merged("m", "c1", &["m.py"]));
+    for id in ["a", "b"] {
+        let mut entries = yours(id, &["m.py"]);
+        entries.last_mut().unwrap()["branch"] = json!(format!("reflexion/r1/{id}"));
+        all.extend(entries);
+    }
+    let conflicts = json!([{"branch": "reflexion/r1/b", "files": ["m.py"]}]);
+    all.push(json!({"type": "run_ended", "interrupted": false, "conflicts": conflicts}));
+    let night = night(&all);
+    let why: Vec<&str> = night.needs.iter().map(|need| need.why.as_str()).collect();
+    assert!(!why[0].contains("conflict"), "{why:?}");
+    assert!(why[1].contains("; it conflicts with what is merged in `m.py`; `m.py` is changed by `a` too"), "{why:?}");
+}
+
+#[test]
+fn attempts_after_work_that_could_not_be_merged_are_told_with_it() {
+    let conflict = json!({"kind": "conflict", "files": ["a.py"], "kept": "reflexion/r1/a@1"});
+    let mut all = vec![started("overnight", &["a"]), task("a"), attempt("a", 1, &[]), judged("a", 1, "confirmed")];
+    all.push(merge("a", 1, conflict));
+    for n in [2, 3] {
+        let mut empty = judged("a", n, "false_done");
+        (empty["because"], empty["failure"]) = (json!("nothing was changed"), json!("empty_change"));
+        all.extend([attempt("a", n, &[]), empty]);
+    }
+    all.extend([ended("a", json!("false_done"), "blocked", json!({})), over()]);
+    let said = words(&text(&night(&all), &times()));
+    let expected = "not merged: attempt 1 was confirmed and conflicts in a.py with what was merged before it (kept on `reflexion/r1/a@1`); \
+                    attempts 2 and 3, on top of what was merged, changed nothing";
+    assert!(said.contains(expected), "{said}");
+    assert!(said.contains("FAILED 1 task was confirmed and could not be merged"), "{said}");
+    assert_eq!(said.matches("git merge reflexion/r1/a@1").count(), 1, "{said}");
+}
+
+#[test]
+fn what_is_counted_as_left_open_says_where_it_stands() {
+    let list = json!([{"id": "a", "title": "A", "status": "blocked"},
+                      {"id": "b", "title": "B", "dependencies": [{"id": "a", "type": "blocks"}]}]);
+    let tasks = TaskList { tasks: serde_json::from_value(list).unwrap(), ..TaskList::default() };
+    let failed = [task("a"), attempt("a", 1, &[]), judged("a", 1, "failed")];
+    let mut all = vec![started("overnight", &["a", "b"])];
+    all.extend(failed);
+    all.extend([ended("a", json!("failed"), "blocked", json!({})), over()]);
+    let night = night(&all).with_tasks(&tasks);
+    assert!(night.headline.contains("1 left open"), "{}", night.headline);
+    let said = words(&text(&night, &times()));
+    assert!(said.contains("waits for `a`, which waits for you"), "{said}");
+    assert!(said.contains("LEFT OPEN 1 task, see what needs you: b."), "{said}");
 }
 
 #[test]
@@ -414,15 +466,31 @@ fn what_failed_says_why_and_where_its_work_is() {
     ];
     let night = night(&all).with_kept(vec![(TaskId::new("a").unwrap(), "kept/a.patch".to_owned())]);
     let need = &night.needs[0];
-    assert!(
-        need.why.starts_with("not solved in 1 attempt; the last: check `test` is red; its attempts"),
-        "{}",
-        need.why
-    );
+    assert!(need.why.starts_with("its attempts are used up, and nobody tries it again"), "{}", need.why);
     let commands: Vec<&str> = need.commands.iter().map(|step| step.command.as_str()).collect();
     assert_eq!(commands, ["reflexion transcript show a#1", "git apply kept/a.patch", "reflexion task reopen a"]);
     let said = words(&text(&night, &times()));
     assert!(said.contains("the agent stopped as if it were done, and it is not: not solved"), "{said}");
+    // Each of it once.
+    for once in ["the last: check `test` is red", "kept in `kept/a.patch`", "git apply kept/a.patch", "task reopen a"] {
+        assert_eq!(said.matches(once).count(), 1, "{once}: {said}");
+    }
+}
+
+#[test]
+fn the_last_attempt_that_changed_anything_says_only_what_the_newest_one_does_not() {
+    let mut first = judged("a", 1, "false_done");
+    first["because"] = json!("check `test` is red; nothing but tests was changed: t.py");
+    let mut second = judged("a", 2, "false_done");
+    (second["because"], second["failure"]) = (json!("check `test` is red"), json!("empty_change"));
+    let cause = json!({"cause": "not solved in 2 attempts; the last: check `test` is red"});
+    let mut all =
+        vec![started("overnight", &["a"]), task("a"), attempt("a", 1, &[]), first, attempt("a", 2, &[]), second];
+    all.extend([ended("a", json!("false_done"), "blocked", cause), over()]);
+    let said = words(&text(&night(&all), &times()));
+    let expected =
+        "attempt 1, the last that changed anything, failed in the same way; nothing but tests was changed: t.py";
+    assert!(said.contains(expected), "{said}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::domain::{
     Ending, Exposure, Flaky, HealOutcome, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId, Risk, RunId,
-    RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Usage, Verdict,
+    RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
 use serde::Serialize;
@@ -207,6 +207,12 @@ pub struct NightTask {
     pub solved_at: Option<u32>,
     /// What came of merging it, every time.
     pub merges: Vec<Merge>,
+    /// What became of its confirmed work that could not be merged, and of the attempts after that.
+    #[serde(skip)]
+    pub(super) unmerged: Unmerged,
+    /// The files in which its branch conflicts with all that was merged, as far as the run's end says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<String>,
     /// The tasks that it waits for and that wait for a person themselves.
     pub held_by: Vec<TaskId>,
     /// At the last sign it was being worked on.

@@ -193,8 +193,18 @@ impl CheckReport {
     /// Why it cannot be known whether what fails in it is new, if nothing else is wrong with it.
     #[must_use]
     pub fn fails_unseen(&self, all: &[Self], baseline: &[Self], expects: Expects) -> Option<String> {
-        let beside = self.tests_beside(baseline).filter(TestsBeside::is_only_unseen)?;
-        self.may_be_known_red(all, baseline, expects).then(|| beside.words())
+        let base =
+            self.at_base(baseline).filter(|base| !base.passed() && self.may_be_known_red(all, baseline, expects))?;
+        match self.tests_beside(baseline) {
+            Some(beside) => beside.is_only_unclear().then(|| beside.words()),
+            None => self.signature.unknown_line(&base.signature).map(|line| {
+                format!(
+                    "it was at the base, too; whether the same fails is not known, because what it prints does not name its tests one by \
+                     one, and this line is new: `{}`",
+                    line.replace('`', "'")
+                )
+            }),
+        }
     }
 
     /// Whether it was red at the base and passed.
@@ -214,6 +224,13 @@ impl CheckReport {
         before.failing.keys().map(String::as_str).filter(|test| now.passes(test, before)).collect()
     }
 
+    /// Whether it is red still, names no tests one by one, and prints less than at the base, and nothing new.
+    #[must_use]
+    pub fn prints_less(&self, baseline: &[Self]) -> bool {
+        let base = self.at_base(baseline).filter(|base| !base.passed() && !self.passed());
+        base.is_some_and(|base| self.signature.prints_less_than(&base.signature))
+    }
+
     /// Whether it was red at the base and is green now, or a test in it that was.
     #[must_use]
     pub fn has_turned(&self, baseline: &[Self]) -> bool {
@@ -224,7 +241,7 @@ impl CheckReport {
     #[must_use]
     pub fn may_be_known_red(&self, all: &[Self], baseline: &[Self], expects: Expects) -> bool {
         let own = all.iter().any(|check| check.scope == CheckScope::Task);
-        let turned = |check: &Self| check.has_turned(baseline);
+        let turned = |check: &Self| check.has_turned(baseline) || check.prints_less(baseline);
         self.scope == CheckScope::Project && (expects != Expects::Fix || own || all.iter().any(turned))
     }
 

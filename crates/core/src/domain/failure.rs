@@ -1,8 +1,10 @@
 //! Failures: what is known of a failed attempt, and what it looks like.
 
 use super::{CheckCommand, Ending, Flaky, Output, Reflection, SessionId, SubtaskId, TaskId, Timestamp};
+use crate::toolchain;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -237,14 +239,51 @@ pub struct Extent {
     pub errors: Option<u64>,
     /// Numbers that stand beside a word of failing, by the line without its numbers.
     pub counts: BTreeMap<String, Vec<u64>>,
+    /// What else it printed, but for lines that say that something passes and those that count: each line without what changes from
+    /// run to run, and how often it stands there. The value without its numbers, too.
+    pub printed: BTreeMap<String, PrintedLine>,
+    /// As many tests are named as are counted, or errors with their places are all that is wrong: nothing fails that is not named.
+    pub names_all: bool,
     /// Not all of what it printed is known.
     pub cut: bool,
 }
 
+/// A line of output.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PrintedLine {
+    /// The line without its numbers.
+    pub masked: String,
+    /// How often it stands there.
+    pub times: usize,
+}
+
 impl Extent {
+    /// Lines that stand here, and not at the base, or not as often.
+    pub fn new_lines(&self, base: &Self) -> impl Iterator<Item = &str> {
+        let known = |line: &str| base.printed.get(line).map_or(0, |before| before.times);
+        self.printed.iter().filter(move |(line, now)| now.times > known(line)).map(|(line, _)| line.as_str())
+    }
+
+    /// Takes out the new lines of a kind that differs between two runs of the base itself.
+    pub fn excuse(&mut self, base: &Self, again: &Self) {
+        let kinds = |of: &Self, line: &str| of.printed.get(line).map(|line| line.masked.clone());
+        let differ = again.new_lines(base).filter_map(|line| kinds(again, line));
+        let differ: BTreeSet<String> =
+            differ.chain(base.new_lines(again).filter_map(|line| kinds(base, line))).collect();
+        let new: Vec<String> = self.new_lines(base).map(str::to_owned).collect();
+        self.printed.retain(|line, printed| !(new.contains(line) && differ.contains(&printed.masked)));
+    }
+
     /// Whether nothing fails here that does not fail at the base, as far as both are known.
     #[must_use]
     pub fn is_within(&self, base: &Self) -> bool {
+        let known = |(line, now): (&String, &usize)| base.lines.get(line).is_some_and(|before| now <= before);
+        // What is missing of the base may be just that.
+        self.counts_no_more_than(base) && (base.cut || self.lines.iter().all(known))
+    }
+
+    /// Whether no runner, and no line, counts more that fails than at the base.
+    fn counts_no_more_than(&self, base: &Self) -> bool {
         let tests = self.tests.iter().all(|(runner, now)| match base.tests.get(runner) {
             Some(before) => no_more(now, before),
             // What was cut out may be its word.
@@ -256,9 +295,7 @@ impl Extent {
             (Some(now), Some(before)) => now <= before,
             _ => true,
         };
-        let known = |(line, now): (&String, &usize)| base.lines.get(line).is_some_and(|before| now <= before);
-        // What is missing of the base may be just that.
-        tests && (base.cut || (errors && self.lines.iter().all(known) && self.counts.iter().all(counts)))
+        tests && (base.cut || (errors && self.counts.iter().all(counts)))
     }
 }
 
@@ -292,6 +329,8 @@ pub struct FailedTest {
     pub name: String,
     /// Code, place and message without what changes from run to run, with `\u{1f}` between them.
     pub how: String,
+    /// Its words with the values and numbers in them.
+    pub values: String,
     /// What was expected and what came instead, or the message, in the runner's words.
     pub detail: Option<String>,
     /// Where inside the project, with its line.
@@ -310,17 +349,19 @@ pub struct TestSource {
 }
 
 impl TestSource {
-    /// Whether the test stops here at a line that it got past at `base`: both lines stand in both files, this one above the other. A
-    /// [line diff](https://docs.rs/similar) says which lines of two files are the same.
+    /// Whether the test stops above or below the line at which it stopped at `base`, or at the same; none where one of these lines does
+    /// not stand in both files. A [line diff](https://docs.rs/similar) says which lines of two files are the same.
     ///
     /// ```
     /// # use reflexion_core::domain::TestSource;
+    /// use std::cmp::Ordering;
+    ///
     /// let at = |line| TestSource { text: "assert pop() == 'a'\nassert pop() == 'a'".into(), line };
-    /// assert!(at(1).is_earlier_than(&at(2)));
-    /// assert!(!at(2).is_earlier_than(&at(1)) && !at(1).is_earlier_than(&at(1)));
+    /// assert_eq!(at(1).beside(&at(2)), Some(Ordering::Less));
+    /// assert_eq!(at(2).beside(&at(1)), Some(Ordering::Greater));
     /// ```
     #[must_use]
-    pub fn is_earlier_than(&self, base: &Self) -> bool {
+    pub fn beside(&self, base: &Self) -> Option<Ordering> {
         let (old, new): (Vec<&str>, Vec<&str>) = (base.text.lines().collect(), self.text.lines().collect());
         let same: Vec<(usize, usize)> = capture_diff_slices(Algorithm::Myers, &old, &new)
             .into_iter()
@@ -330,20 +371,54 @@ impl TestSource {
             })
             .flatten()
             .collect();
-        let there = same.iter().find(|(old, _)| old + 1 == base.line).map(|(_, new)| new + 1);
+        let there = same.iter().find(|(old, _)| old + 1 == base.line).map(|(_, new)| new + 1)?;
         let was_there = same.iter().any(|(_, new)| new + 1 == self.line);
-        was_there && there.is_some_and(|there| self.line < there)
+        was_there.then(|| self.line.cmp(&there))
     }
 }
 
+/// How a test fails that failed at the base, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StillFails {
+    /// In the same way.
+    Same,
+    /// Below the line at which it stopped.
+    Further,
+    /// Above the line at which it stopped.
+    Earlier,
+    /// Where an assertion failed, something else is wrong now.
+    Broken,
+    /// With other words or values.
+    Changed,
+}
+
 impl FailedTest {
-    fn is_earlier_than(&self, base: &Self) -> bool {
+    fn beside(&self, base: &Self) -> StillFails {
         let sources = self.source.as_ref().zip(base.source.as_ref());
-        sources.is_some_and(|(now, base)| now.is_earlier_than(base))
+        match sources.and_then(|(now, base)| now.beside(base)) {
+            Some(Ordering::Less) => StillFails::Earlier,
+            Some(Ordering::Greater) => StillFails::Further,
+            _ if self.how == base.how && self.values == base.values => StillFails::Same,
+            _ if base.says_an_assertion_failed() && !self.says_an_assertion_failed() => StillFails::Broken,
+            _ => StillFails::Changed,
+        }
     }
 
-    fn is_as(&self, base: &Self) -> bool {
-        self.how == base.how && !self.is_earlier_than(base)
+    /// Whether it is as at the base, or gets further than there: it counts for nobody.
+    fn is_known(&self, base: &Self) -> bool {
+        matches!(self.beside(base), StillFails::Same | StillFails::Further)
+    }
+
+    /// Whether an assertion of the test failed, as its runner says it. An exception of another class did not, whatever stands in its text.
+    #[must_use]
+    pub fn says_an_assertion_failed(&self) -> bool {
+        let class = self.how.split('\u{1f}').next().unwrap_or_default();
+        let is_class = class != "Error" && (class.ends_with("Error") || class.ends_with("Exception"));
+        if is_class && !toolchain::says_an_assertion_failed(class) {
+            return false;
+        }
+        let said = self.how.split('\u{1f}').chain(self.detail.iter().flat_map(|detail| detail.lines()));
+        said.into_iter().any(toolchain::says_an_assertion_failed)
     }
 }
 
@@ -354,8 +429,10 @@ pub struct TestsBeside {
     pub new: Vec<String>,
     /// Fail in a program that was not run there, because the run had stopped before it: whether they failed there is not known.
     pub unseen: Vec<String>,
-    /// Failed there too, but in another way.
-    pub otherwise: Vec<String>,
+    /// Failed there by an assertion, and fail by something else here.
+    pub broken: Vec<String>,
+    /// Failed there too, with other words or values: whether that is worse is not known.
+    pub changed: Vec<String>,
     /// Failed there too, at a line that they do not reach any more.
     pub earlier: Vec<String>,
     /// Failed there, and neither fail nor pass here: they are not run any more.
@@ -399,8 +476,19 @@ impl TestsBeside {
                     fails(&self.unseen)
                 )
             }),
-            (!self.otherwise.is_empty()).then(|| {
-                format!("{} {} in another way than at the base", names_of(&self.otherwise), fails(&self.otherwise))
+            (!self.broken.is_empty()).then(|| {
+                format!(
+                    "{} {} in another way than at the base, where an assertion failed",
+                    names_of(&self.broken),
+                    fails(&self.broken)
+                )
+            }),
+            (!self.changed.is_empty()).then(|| {
+                format!(
+                    "{} failed at the base, too, and {} with other words or values now: whether that is as it should be is for a person to see",
+                    names_of(&self.changed),
+                    fails(&self.changed)
+                )
             }),
             (!self.earlier.is_empty()).then(|| {
                 let (it, was) = if self.earlier.len() == 1 { ("it", "its") } else { ("they", "their") };
@@ -434,7 +522,8 @@ impl TestsBeside {
     /// Whether nothing else is wrong than that tests which failed at the base fail in another way.
     #[must_use]
     pub fn is_only_otherwise(&self) -> bool {
-        !self.otherwise.is_empty() && Self { otherwise: Vec::new(), ..self.clone() }.is_no_more()
+        !(self.broken.is_empty() && self.changed.is_empty())
+            && Self { broken: Vec::new(), changed: Vec::new(), ..self.clone() }.is_no_more()
     }
 
     /// Whether nothing else is wrong than that tests of the base are not run any more.
@@ -444,10 +533,11 @@ impl TestsBeside {
             && Self { gone: Vec::new(), fewer: 0, perhaps: Vec::new(), ..self.clone() }.is_no_more()
     }
 
-    /// Whether nothing else is wrong than what nobody has seen at the base.
+    /// Whether nothing else is wrong than what may be right: tests that nobody has seen at the base, or that fail with other words.
     #[must_use]
-    pub fn is_only_unseen(&self) -> bool {
-        !self.unseen.is_empty() && Self { unseen: Vec::new(), ..self.clone() }.is_no_more()
+    pub fn is_only_unclear(&self) -> bool {
+        !(self.unseen.is_empty() && self.changed.is_empty())
+            && Self { unseen: Vec::new(), changed: Vec::new(), ..self.clone() }.is_no_more()
     }
 }
 
@@ -463,7 +553,7 @@ impl CountedTests {
     #[must_use]
     pub fn known(&self, base: &Self) -> Vec<&str> {
         let is_known = |(test, failed): &(&String, &FailedTest)| {
-            base.failing.get(*test).is_some_and(|before| failed.is_as(before))
+            base.failing.get(*test).is_some_and(|before| failed.is_known(before))
         };
         self.failing.iter().filter(is_known).map(|(test, _)| test.as_str()).collect()
     }
@@ -475,7 +565,25 @@ impl CountedTests {
             if first.how != second.how {
                 failed.how.clone_from(&first.how);
             }
+            if first.values != second.values {
+                failed.values.clone_from(&first.values);
+            }
         }
+    }
+
+    /// The ids of the tests that failed at the base and get further than there, with the line where they fail here, and where they failed
+    /// there.
+    #[must_use]
+    pub fn further(&self, base: &Self) -> Vec<(&str, usize, usize)> {
+        let lines =
+            |now: &FailedTest, before: &FailedTest| Some((now.source.as_ref()?.line, before.source.as_ref()?.line));
+        let of = |(test, failed): (&'_ String, &FailedTest)| -> Option<(&'_ str, usize, usize)> {
+            let (test, _) = self.failing.get_key_value(test)?;
+            let before = base.failing.get(test).filter(|before| failed.beside(before) == StillFails::Further)?;
+            let (now, before) = lines(failed, before)?;
+            Some((test.as_str(), now, before))
+        };
+        self.failing.iter().filter_map(of).collect()
     }
 
     /// Whether a test that failed at the base is seen to pass: by its id, or because no fewer tests were run than there and it does not
@@ -515,9 +623,12 @@ impl CountedTests {
             match base.failing.get(test) {
                 None if base.has_not_run(test) => beside.unseen.push(test.clone()),
                 None => beside.new.push(test.clone()),
-                Some(before) if before.how != failed.how => beside.otherwise.push(test.clone()),
-                Some(before) if failed.is_earlier_than(before) => beside.earlier.push(test.clone()),
-                Some(_) => {}
+                Some(before) => match failed.beside(before) {
+                    StillFails::Same | StillFails::Further => {}
+                    StillFails::Earlier => beside.earlier.push(test.clone()),
+                    StillFails::Broken => beside.broken.push(test.clone()),
+                    StillFails::Changed => beside.changed.push(test.clone()),
+                },
             }
         }
         if matches!((self.ran, base.ran), (Some(now), Some(before)) if now >= before) {
@@ -557,9 +668,55 @@ impl Signature {
     #[must_use]
     pub fn is_no_more_than(&self, base: &Self) -> bool {
         // What the fingerprint does not know: which test of a name it is, and whether the others still run.
-        let is_same = |beside: TestsBeside| TestsBeside { otherwise: Vec::new(), ..beside }.is_no_more();
-        let same = self.fingerprint == base.fingerprint && self.beside(base).is_none_or(is_same);
-        self.extent.is_within(&base.extent) && (same || self.is_part_of(base) || self.has_errors_of(base))
+        let of_tests = |beside: TestsBeside| {
+            beside.is_no_more() && (self.fingerprint == base.fingerprint || self.is_part_of(base))
+        };
+        match self.beside(base) {
+            Some(beside) => self.extent.is_within(&base.extent) && of_tests(beside),
+            None => self.is_known_as_a_whole(base),
+        }
+    }
+
+    /// Whether tests are not named one by one, and nothing is printed that was not printed at the base.
+    fn is_known_as_a_whole(&self, base: &Self) -> bool {
+        let is_all_known = |of: &Self| of.is_cut() || of.extent.names_all || of.extent.printed.is_empty();
+        let looks_the_same = self.fingerprint == base.fingerprint && (is_all_known(self) || is_all_known(base));
+        let is_alike = self.has_errors_of(base) || looks_the_same;
+        self.extent.is_within(&base.extent) && is_alike
+            || self.extent.counts_no_more_than(&base.extent) && self.prints_no_more_than(base)
+    }
+
+    /// Whether not all of what it printed is known.
+    fn is_cut(&self) -> bool {
+        self.extent.cut || self.was_cut()
+    }
+
+    /// Whether what is printed was printed at the base, too, where tests are not named one by one.
+    fn prints_no_more_than(&self, base: &Self) -> bool {
+        let is_known = |signature: &Self| !signature.is_cut() && !signature.extent.printed.is_empty();
+        // Tests that are counted and not named may be others.
+        let names_its_tests = self.extent.names_all || self.extent.tests.values().flatten().all(|failed| *failed == 0);
+        let is_new = self.extent.new_lines(&base.extent).next().is_some();
+        let is_said = names_its_tests || self.fingerprint == base.fingerprint;
+        is_known(self) && is_known(base) && self.tool == base.tool && is_said && !is_new
+    }
+
+    /// Whether nothing fails that did not fail at the base, and less than there, where nobody says what passes.
+    #[must_use]
+    pub fn prints_less_than(&self, base: &Self) -> bool {
+        let Some((now, before)) = self.counted.as_ref().zip(base.counted.as_ref()) else {
+            return base.extent.new_lines(&self.extent).next().is_some() && self.prints_no_more_than(base);
+        };
+        let is_less = now.failing.len() < before.failing.len() && now.beside(before).is_no_more();
+        is_less && now.ran.is_none() && now.passed.is_none()
+    }
+
+    /// A line that is new, of a failure that looks like that of the base and is not known test by test: it may be another one.
+    #[must_use]
+    pub fn unknown_line(&self, base: &Self) -> Option<&str> {
+        let is_alike = self.fingerprint == base.fingerprint && self.extent.is_within(&base.extent);
+        let is_unclear = is_alike && self.beside(base).is_none() && !self.is_known_as_a_whole(base);
+        is_unclear.then(|| self.extent.new_lines(&base.extent).next()).flatten()
     }
 
     /// Whether nothing is known to be wrong here and at `base` but errors that are named with their places, whichever comes first.
@@ -612,9 +769,9 @@ impl Signature {
     /// no test is left.
     #[must_use]
     pub fn beyond(&self, base: &Self) -> Option<Self> {
-        let TestsBeside { new, otherwise, earlier, .. } = self.beside(base)?;
+        let TestsBeside { new, broken, changed, earlier, .. } = self.beside(base)?;
         let mut counted = self.counted.clone()?;
-        counted.failing.retain(|test, _| [&new, &otherwise, &earlier].iter().any(|of| of.contains(test)));
+        counted.failing.retain(|test, _| [&new, &broken, &changed, &earlier].iter().any(|of| of.contains(test)));
         let (_, first) = counted.failing.first_key_value()?;
         let mut how = first.how.split('\u{1f}').map(|part| Some(part.to_owned()).filter(|part| !part.is_empty()));
         Some(Self {

@@ -397,7 +397,19 @@ pub enum JournalEntry {
         /// Branches that hold what is not on those that the user had checked out then.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ahead: Vec<String>,
+        /// Branches of tasks that do not merge into what the run has merged.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        conflicts: Vec<BranchConflict>,
     },
+}
+
+/// A branch that does not merge into the run's integration branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BranchConflict {
+    /// Its name.
+    pub branch: String,
+    /// The files, from the top of the repository.
+    pub files: Vec<String>,
 }
 
 impl JournalEntry {

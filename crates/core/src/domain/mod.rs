@@ -58,6 +58,7 @@ mod task_fields;
 mod trace;
 mod transcript;
 mod trust;
+mod unmerged;
 mod verdict;
 
 pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId, TurnsUsage, Usage};
@@ -75,7 +76,8 @@ pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose,
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Exposure};
 pub use failure::{
-    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, Signature, TestSource, TestsBeside,
+    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, PrintedLine, Signature, TestSource,
+    TestsBeside,
 };
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};
@@ -83,8 +85,8 @@ pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, St
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{
-    ChangeSize, JournalEntry, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan, RunStop, TurnReason,
-    checked_otherwise,
+    BranchConflict, ChangeSize, JournalEntry, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan, RunStop,
+    TurnReason, checked_otherwise,
 };
 pub use later::later;
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
@@ -106,6 +108,7 @@ pub use task_fields::TaskField;
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{Rights, TrustItem, TrustKind};
+pub use unmerged::Unmerged;
 pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.

@@ -81,6 +81,9 @@ pub struct TaskReport {
     /// The branch (or patch file) that holds the confirmed work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<String>,
+    /// The branch that keeps work of it which was confirmed and could not be merged, where nothing else of it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
     /// The commit of the run's integration branch that holds it, checked there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<String>,

@@ -119,6 +119,8 @@ pub struct Mutants {
 /// # use reflexion_core::domain::ProofHunks;
 /// let hunks = ProofHunks { not_noticed: vec!["src/cache.rs:88-104".to_owned()], ..ProofHunks::default() };
 /// assert_eq!(hunks.words(str::to_owned).as_deref(), Some("not noticed by any check: src/cache.rs:88-104"));
+/// let hunks = ProofHunks { replaced: hunks.not_noticed.clone(), ..hunks };
+/// assert_eq!(hunks.words(str::to_owned).as_deref(), Some("no check tells src/cache.rs:88-104 from what was there"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -129,6 +131,9 @@ pub struct ProofHunks {
     /// Every check is as green without all of these together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not_noticed: Vec<String>,
+    /// Those of `not_noticed` where other code stood before: what checks run there need not be another than it was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<String>,
     /// Without it nothing can be known: the rest does not build, a name is missing, or tests are not run any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entangled: Vec<String>,
@@ -145,15 +150,19 @@ impl ProofHunks {
     /// fit for where it is shown.
     #[must_use]
     pub fn words(&self, shown: impl Fn(&str) -> String) -> Option<String> {
-        let of = |what: &str, places: &[String]| {
+        let named = |places: &[&String]| {
             let named: Vec<String> = places.iter().take(Self::NAMED).map(|place| shown(place)).collect();
             let more = places.len().saturating_sub(Self::NAMED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            (!named.is_empty()).then(|| format!("{what}: {}{more}", named.join(", ")))
+            (!named.is_empty()).then(|| format!("{}{more}", named.join(", ")))
         };
+        let (replaced, only_new): (Vec<&String>, Vec<&String>) =
+            self.not_noticed.iter().partition(|place| self.replaced.contains(place));
+        let not_tried: Vec<&String> = self.not_tried.iter().collect();
         let words = [
-            of("not noticed by any check", &self.not_noticed),
-            of("not tried whether a check notices it", &self.not_tried),
+            named(&replaced).map(|places| format!("no check tells {places} from what was there")),
+            named(&only_new).map(|places| format!("not noticed by any check: {places}")),
+            named(&not_tried).map(|places| format!("not tried whether a check notices it: {places}")),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
         (!words.is_empty()).then(|| words.join("; "))

@@ -1,6 +1,6 @@
 //! Places to work in, and what changed there.
 
-use crate::domain::{Change, RunId, Spell, SubtaskId, TaskId, TreeId};
+use crate::domain::{BranchConflict, Change, RunId, Spell, SubtaskId, TaskId, TreeId};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,8 @@ pub struct Branches {
     /// Are checked out by the user, and so were left where they were; what the run put on them since is on these, of the same name with
     /// [`AHEAD`] behind it.
     pub ahead: Vec<String>,
+    /// Do not merge into the integration branch.
+    pub conflicts: Vec<BranchConflict>,
 }
 
 /// Behind the name of a branch that is checked out: what stands there is ahead of it.

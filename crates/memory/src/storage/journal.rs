@@ -172,7 +172,7 @@ mod tests {
         let run = RunId::new("r1").unwrap();
         let entries = [
             JournalEntry::RunStarted { run, pid: 7, boot: None, tasks: Vec::new(), plan: RunPlan::default() },
-            JournalEntry::RunEnded { interrupted: false, stopped: None, ahead: Vec::new() },
+            JournalEntry::RunEnded { interrupted: false, stopped: None, ahead: Vec::new(), conflicts: Vec::new() },
         ];
         for entry in entries {
             journal.record(entry).await.unwrap();
@@ -195,7 +195,12 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let journal = FileJournal::create(file.path(), Arc::new(clock()));
         let error = journal
-            .record(JournalEntry::RunEnded { interrupted: true, stopped: None, ahead: Vec::new() })
+            .record(JournalEntry::RunEnded {
+                interrupted: true,
+                stopped: None,
+                ahead: Vec::new(),
+                conflicts: Vec::new(),
+            })
             .await
             .unwrap_err();
         assert!(error.path.ends_with("journal.jsonl"), "{error:?}");

@@ -37,6 +37,7 @@ pub(super) struct File {
     pub(super) effects: Vec<Pattern>,
     pub(super) denied: Vec<Pattern>,
     pub(super) gives_up: Vec<Pattern>,
+    pub(super) takes_values: Vec<Pattern>,
     pub(super) line_remarks: Vec<String>,
     pub(super) remark: Vec<Remark>,
     pub(super) takes_tests: Vec<String>,
@@ -230,6 +231,7 @@ impl File {
             of("effects", &self.effects),
             of("denied", &self.denied),
             of("gives_up", &self.gives_up),
+            of("takes_values", &self.takes_values),
         ];
         let inline =
             self.inline.iter().flat_map(|inline| [("inline.begins", &inline.begins), ("inline.ends", &inline.ends)]);

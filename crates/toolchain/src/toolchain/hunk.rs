@@ -15,6 +15,8 @@ pub struct Hunk {
     pub function: usize,
     /// How many lines it adds and removes.
     pub lines: usize,
+    /// Other code stood there before.
+    pub replaces: bool,
     /// Where it is in the file as changed: `12`, `12-15`, and the line before it where it only removes.
     pub place: String,
 }
@@ -58,10 +60,11 @@ impl CodeChange {
         let mut hunks = Vec::new();
         for op in capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
             let (was, is) = (op.old_range(), op.new_range());
-            if matches!(op, DiffOp::Equal { .. })
-                || !(is_code(&old[was.clone()], &old_remarks[was.clone()])
-                    || is_code(&new[is.clone()], &new_remarks[is.clone()]))
-            {
+            if matches!(op, DiffOp::Equal { .. }) {
+                continue;
+            }
+            let replaces = is_code(&old[was.clone()], &old_remarks[was.clone()]);
+            if !replaces && !is_code(&new[is.clone()], &new_remarks[is.clone()]) {
                 continue;
             }
             let head = new[..new.len().min(is.start + 1)].iter().rposition(|line| begins_at_the_margin(line));
@@ -72,9 +75,26 @@ impl CodeChange {
                 _ => format!("{}-{}", number(is.start), number(is.end - 1)),
             };
             let (function, lines) = (head.unwrap_or_default(), was.len() + is.len());
-            hunks.push(Hunk { old: was, new: is, function, lines, place });
+            hunks.push(Hunk { old: was, new: is, function, lines, replaces, place });
         }
         Some(Self { old, new, tests, hunks })
+    }
+
+    /// Whether it is another one in nothing but comments and doc strings.
+    ///
+    /// ```
+    /// # use reflexion_toolchain::toolchain::CodeChange;
+    /// let only_remarks = |old, new| CodeChange::between("a.py", old, new).is_some_and(|change| change.only_remarks());
+    /// assert!(only_remarks("def a():\n  return 1\n", "# One.\ndef a():\n  return 1\n"));
+    /// assert!(!only_remarks("def a():\n  return 1\n", "\ndef a():\n  return 1\n"));
+    /// assert!(!only_remarks("def a():\n  return 1\n", "# Two.\ndef a():\n  return 2\n"));
+    /// ```
+    #[must_use]
+    pub fn only_remarks(&self) -> bool {
+        let said = |lines: &[String]| -> Vec<String> {
+            lines.iter().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect()
+        };
+        self.hunks.is_empty() && said(&self.old) != said(&self.new)
     }
 
     /// The file with these hunks taken back, by their places in the list.
@@ -134,6 +154,7 @@ mod tests {
         let new = "def a(x):\n  y = 3\n  z = 2\n  return z\n\n# new\ndef b():\n  pass\n  return 2\n";
         let change = CodeChange::between("a.py", old, new).unwrap();
         assert_eq!(places(&change), [("2", 0), ("4", 0), ("8", 6)]);
+        assert_eq!(change.hunks.iter().map(|hunk| hunk.replaces).collect::<Vec<_>>(), [true, true, false]);
         assert_eq!(change.without(&[0, 2]), new.replace("y = 3", "y = 1").replace("  pass\n", ""));
         assert_eq!(change.without(&[]), new);
         assert_eq!(change.without_all(), old);

@@ -32,7 +32,7 @@ pub struct Mutant {
 #[must_use]
 pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
     let code = code(path, line);
-    if table().not_mutated.iter().any(|pattern| pattern.is_match(code.trim())) {
+    if is_not_mutated(&code) {
         return Vec::new();
     }
     let made = table().mutations.iter().enumerate().filter_map(|(rank, Mutation { from, to, only, called })| {
@@ -51,6 +51,29 @@ pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
         Some(Mutant { rank, line, called: called.clone() })
     });
     made.collect()
+}
+
+fn is_not_mutated(code: &str) -> bool {
+    table().not_mutated.iter().any(|pattern| pattern.is_match(code.trim()))
+}
+
+/// Whether a line may have another one in its place that says something else: both are code, at the same depth.
+///
+/// ```
+/// # use reflexion_toolchain::toolchain::lends_itself;
+/// assert!(lends_itself("a.py", "    return a + b", "    return a"));
+/// assert!(!lends_itself("a.py", "    return a  # all", "    return a"));
+/// assert!(!lends_itself("a.py", "import b", "import a"));
+/// ```
+#[must_use]
+pub fn lends_itself(path: &str, is: &str, other: &str) -> bool {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let is_code = |line: &str| {
+        let code = code(path, line);
+        !code.trim().is_empty() && !is_not_mutated(&code)
+    };
+    let said = |line: &str| blanked(path, line, Blank::Remarks).trim_end().to_owned();
+    depth(is) == depth(other) && is_code(is) && is_code(other) && said(is) != said(other)
 }
 
 /// What a file's code does that a mistake could turn against somebody although it is kept from writing outside of its directory, if anything:
@@ -147,6 +170,32 @@ pub fn says_an_assertion_failed(line: &str) -> bool {
 pub fn gives_up(path: &str, line: &str) -> bool {
     let code = code(path, line);
     table().gives_up.iter().any(|pattern| pattern.is_match(code.trim()))
+}
+
+/// Whether a function begins in a line, with what it takes.
+///
+/// ```
+/// # use reflexion_toolchain::toolchain::takes_values;
+/// assert!(takes_values("a.py", "def add(a, b=1):"));
+/// assert!(takes_values("a.js", "const add = (a, b = 1) => {"));
+/// assert!(!takes_values("a.py", "    return add(a, b=1)"));
+/// ```
+#[must_use]
+pub fn takes_values(path: &str, line: &str) -> bool {
+    let code = code(path, line);
+    table().takes_values.iter().any(|pattern| pattern.is_match(code.trim()))
+}
+
+/// How many more brackets a line of code opens than it closes.
+///
+/// ```
+/// # use reflexion_toolchain::toolchain::open_brackets;
+/// assert_eq!(["def add(", "    a=')',", "):"].map(|line| open_brackets("a.py", line)), [1, 0, -1]);
+/// ```
+#[must_use]
+pub fn open_brackets(path: &str, line: &str) -> i32 {
+    let one = |c: char| i32::from(c == '(') - i32::from(c == ')');
+    code(path, line).chars().map(one).sum()
 }
 
 /// Whether a line of a failing check says that the system kept a program from something.

@@ -37,6 +37,7 @@ pub(super) struct Table {
     pub(super) effects: Vec<Pattern>,
     pub(super) denied: Vec<Pattern>,
     pub(super) gives_up: Vec<Pattern>,
+    pub(super) takes_values: Vec<Pattern>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
@@ -185,6 +186,7 @@ impl Table {
             table.effects.extend(file.effects);
             table.denied.extend(file.denied);
             table.gives_up.extend(file.gives_up);
+            table.takes_values.extend(file.takes_values);
             table.takes_tests.extend(file.takes_tests);
             table.takes_modules.extend(file.takes_modules);
             table.compares.extend(file.compares);

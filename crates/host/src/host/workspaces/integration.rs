@@ -11,7 +11,7 @@ use super::placed;
 use super::placed::{AllPlaced, Placed};
 use super::repository::{Arrival, Kind, Repository, branch};
 use super::workspace::Parts;
-use crate::domain::{RunId, TreeId};
+use crate::domain::{BranchConflict, RunId, TreeId};
 use crate::services::{AHEAD, Branches, CommitRequest, RebaseOutcome, Rebased, ResumedBase, WorkspaceError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
@@ -241,7 +241,9 @@ pub(super) fn remember(begun: &Begun, name: String, commit: Option<String>) {
 pub(super) async fn finish(begun: &Begun) -> Result<Branches, WorkspaceError> {
     let mut branches = begun.branches.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let tip = begun.integration.lock().await.clone();
+    let mut conflicts = Vec::new();
     if tip != begun.commit {
+        conflicts = conflicting(begun, &branches, &tip).await;
         branches.insert(integration(&begun.run), tip);
     }
     let mut moved = BTreeSet::new();
@@ -262,7 +264,23 @@ pub(super) async fn finish(begun: &Begun) -> Result<Branches, WorkspaceError> {
     let short = |names: BTreeSet<String>| {
         names.iter().map(|name| name.trim_start_matches("refs/heads/").to_owned()).collect::<Vec<_>>()
     };
-    Ok(Branches { moved: short(moved), ahead: short(ahead) })
+    Ok(Branches { moved: short(moved), ahead: short(ahead), conflicts })
+}
+
+/// Which of these branches of tasks do not merge into what the run has merged. One of which that cannot be found out is left out: nobody waits
+/// for it, and nothing follows from it.
+async fn conflicting(begun: &Begun, branches: &BTreeMap<String, String>, tip: &str) -> Vec<BranchConflict> {
+    let mut conflicts = Vec::new();
+    if begun.repository.kind == Kind::Snapshot {
+        return conflicts;
+    }
+    for (name, commit) in branches {
+        let merge = Merge { origin: None, ours: tip, theirs: commit };
+        if let Err(WorkspaceError::Conflict { files, .. }) = merge.tree(&begun.repository.own(), "it").await {
+            conflicts.push(BranchConflict { branch: name.trim_start_matches("refs/heads/").to_owned(), files });
+        }
+    }
+    conflicts
 }
 
 /// Whether a worktree of the user's is on a branch.

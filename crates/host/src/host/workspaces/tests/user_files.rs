@@ -1,7 +1,7 @@
 //! The user's checkout is left alone, and a run starts from what is recorded.
 
 use super::project::*;
-use crate::domain::{RunId, policy};
+use crate::domain::{BranchConflict, RunId, policy};
 use crate::host::{HostWorkspaces, ProjectLock, SystemClock, try_base};
 use crate::services::{
     BeginRun, Branches, CommitRequest, OutsideChanges, RebaseOutcome, ResumedBase, RunLock, WorkspaceError, Workspaces,
@@ -285,6 +285,22 @@ async fn a_branch_that_the_user_works_on_is_not_taken_away() {
 }
 
 #[tokio::test]
+async fn the_end_names_branches_that_do_not_merge_into_what_is_merged() {
+    let project = Project::git(&[("a", "a\n"), ("b", "b\n")]);
+    let workspaces = project.workspaces();
+    workspaces.begin(run_id().into()).await.unwrap();
+    for (task, file) in [("left", "a"), ("other", "c")] {
+        let workspace = open(&workspaces, task, &[]).await.unwrap();
+        write(&workspace.dir(), file, &format!("{task}\n"));
+        confirm(&workspace, task).await;
+        workspace.close().await.unwrap();
+    }
+    merge(&workspaces, "one", "a").await;
+    let conflict = BranchConflict { branch: format!("reflexion/{}/left", run_id()), files: vec!["a".to_owned()] };
+    assert_eq!(workspaces.finish().await.unwrap().conflicts, [conflict]);
+}
+
+#[tokio::test]
 async fn a_branch_that_the_user_has_checked_out_does_not_move_below_them() {
     let project = Project::git(&[("a", "a\n"), ("b", "b\n")]);
     let workspaces = project.workspaces();
@@ -301,7 +317,7 @@ async fn a_branch_that_the_user_has_checked_out_does_not_move_below_them() {
     let ahead = format!("{integration}@ahead");
     assert_eq!((show(&format!("{ahead}:b")), show(&format!("{ahead}:c"))), ("two".to_owned(), "three".to_owned()));
     let said = workspaces.finish().await.unwrap();
-    assert_eq!(said, Branches { moved: Vec::new(), ahead: vec![ahead.clone()] });
+    assert_eq!(said, Branches { moved: Vec::new(), ahead: vec![ahead.clone()], conflicts: Vec::new() });
     // Once they have left it, it is where it belongs.
     git(&project.top, &["checkout", "-q", "main"]);
     merge(&workspaces, "four", "d").await;

@@ -1,0 +1,106 @@
+//! What happened to a lesson: the lines of `memory/lessons.jsonl`.
+
+use crate::domain::{ReflectionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// One line of `memory/lessons.jsonl`. Nothing is ever changed in a lesson: what becomes of it is said by further lines.
+///
+/// The order of the fields is the order in which events of one instant are read: rules first, so that a person has the last word.
+///
+/// ```
+/// # use reflexion_core::domain::ReflectionId;
+/// # use reflexion_memory::curation::{Change, Event};
+/// let line = r#"{"v":1,"at":"2026-01-02T03:04:05Z","lesson":"ref-2","event":"merged","into":"ref-1","why":"says the same","by":"rules"}"#;
+/// let event: Event = serde_json::from_str(line)?;
+/// assert_eq!(event.change, Change::Merged { into: ReflectionId::new("ref-1") });
+/// assert_eq!(serde_json::to_string(&event)?, line);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(from = "Line")]
+pub struct Event {
+    /// When.
+    pub at: Timestamp,
+    /// Who says so.
+    pub by: By,
+    /// To which lesson.
+    pub lesson: ReflectionId,
+    /// What happened.
+    pub change: Change,
+    /// Why, in a sentence.
+    pub why: String,
+    /// Format version, 1.
+    pub v: u32,
+}
+
+/// What happens to a lesson.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "event")]
+pub enum Change {
+    /// It passed the gate, and may help other tasks once it has proved itself. By a person: it is good as it is.
+    Kept,
+    /// It says the same as another one, which counts it from now on.
+    Merged {
+        /// The other one.
+        into: ReflectionId,
+    },
+    /// One step up: candidate, probation, active. Of what was set apart, back to probation.
+    Promoted,
+    /// One step down.
+    Demoted,
+    /// It reaches no prompt.
+    Quarantined,
+    /// It is over.
+    Retired,
+    /// Rules leave it as it is.
+    Pinned,
+    /// Rules may move it again.
+    Unpinned,
+    /// Another one stands in its place.
+    Edited {
+        /// The one with the new words.
+        reflection: ReflectionId,
+    },
+    /// What it is about is gone.
+    Stale {
+        /// The file that vanished.
+        path: String,
+    },
+}
+
+/// Who says what happens to a lesson.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The rules of this module.
+    Rules,
+    /// A person's command.
+    Person,
+}
+
+/// A line as it is read; serde asks for the fields in their order to write it.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    v: u32,
+    at: Timestamp,
+    lesson: ReflectionId,
+    #[serde(flatten)]
+    change: Change,
+    #[serde(default)]
+    why: String,
+    by: By,
+}
+
+impl From<Line> for Event {
+    fn from(line: Line) -> Self {
+        let Line { v, at, lesson, change, why, by } = line;
+        Self { at, by, lesson, change, why, v }
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { at, by, lesson, change, why, v } = self.clone();
+        Line { v, at, lesson, change, why, by }.serialize(serializer)
+    }
+}

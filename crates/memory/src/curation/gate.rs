@@ -1,0 +1,202 @@
+//! What a new reflection may become.
+
+use super::advice::forbidden;
+use super::echo::Shingles;
+use super::shape::malformed;
+use crate::domain::Reflection;
+use std::collections::BTreeSet;
+
+/// From this share of its runs of three words on, a reflection repeats what was injected.
+const ECHO: f64 = 0.6;
+/// A longer lesson is no lesson for others; the section of a prompt has room for about so much.
+const TEXT_BYTES: usize = 1_600;
+/// A longer text is a dump, and nobody reads it.
+const LARGEST_BYTES: usize = 16_384;
+/// So many words in a row are a quotation.
+const QUOTED_WORDS: usize = 4;
+
+/// What is known of the attempt that a reflection is about.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Evidence<'a> {
+    /// What the check that refuted it printed; none where no check was red.
+    pub check_output: Option<&'a str>,
+    /// What was injected into the attempt's prompt, one text for each lesson.
+    pub injected: &'a [String],
+}
+
+/// What a reflection may become, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Gate {
+    /// A lesson for other tasks too, once it has proved itself.
+    Keep,
+    /// Its own task may see it, nobody else.
+    OwnTaskOnly(String),
+    /// It repeats what was injected (by its place there), and is not kept: the other one was seen once more.
+    Echo(usize),
+    /// It reaches no prompt.
+    Quarantine(String),
+}
+
+/// Looks at a new reflection before anybody else does.
+///
+/// Nothing is corrected: a text that may not be shown is set apart as a whole, with the reason. What is advised (suggestion and action items) may not weaken a check
+/// or address its reader; no part may hold URLs, shell lines with programs of the network, what nobody sees, marks of our prompts or encoded data. What
+/// shall help other tasks must follow a red check and cite something of its output: an identifier, a path, a test, or four of its words in a row.
+///
+/// ```
+/// # use reflexion_core::domain::Reflection;
+/// # use reflexion_memory::curation::{Evidence, Gate, write_gate};
+/// # let line = r#"{"id":"r","sessionId":"s","taskId":"t","subtaskId":"t","attemptNumber":1,"category":"root_cause",
+/// #   "analysis":"`total_of` starts at one","suggestion":"start at zero","createdAt":"2026-01-02T03:04:05Z"}"#;
+/// let mut reflection: Reflection = serde_json::from_str(line)?;
+/// let evidence = Evidence { check_output: Some("FAILED test_total: total_of([]) == 1"), injected: &[] };
+/// assert_eq!(write_gate(&reflection, &evidence), Gate::Keep);
+/// reflection.suggestion = "Skip the test.".into();
+/// assert!(matches!(write_gate(&reflection, &evidence), Gate::Quarantine(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[must_use]
+pub fn write_gate(reflection: &Reflection, evidence: &Evidence<'_>) -> Gate {
+    let whole = whole_text(reflection);
+    if whole.len() > LARGEST_BYTES {
+        return Gate::Quarantine(format!("it is {} bytes long, more than {LARGEST_BYTES}", whole.len()));
+    }
+    let advised = || std::iter::once(&reflection.suggestion).chain(&reflection.action_items);
+    let tried = reflection.already_tried.as_deref().unwrap_or_default();
+    if let Some(why) =
+        malformed(&whole).or_else(|| malformed(tried)).or_else(|| advised().find_map(|text| forbidden(text)))
+    {
+        return Gate::Quarantine(why);
+    }
+    let shingles = Shingles::of(&whole);
+    let shares = evidence.injected.iter().map(|injected| shingles.share_in(&Shingles::of(injected)));
+    if let Some((place, _)) = shares.enumerate().filter(|(_, share)| *share >= ECHO).max_by(|a, b| a.1.total_cmp(&b.1))
+    {
+        return Gate::Echo(place);
+    }
+    if whole.len() > TEXT_BYTES {
+        return Gate::OwnTaskOnly(format!("it is {} bytes long, more than {TEXT_BYTES}", whole.len()));
+    }
+    match evidence.check_output {
+        None => Gate::OwnTaskOnly("no check was red".to_owned()),
+        Some(output) if cites(&whole, output) => Gate::Keep,
+        Some(_) => Gate::OwnTaskOnly("it cites nothing that the check printed".to_owned()),
+    }
+}
+
+/// Everything that a reflection says itself.
+pub(super) fn whole_text(reflection: &Reflection) -> String {
+    let mut all = format!("{}\n{}", reflection.analysis, reflection.suggestion);
+    for item in &reflection.action_items {
+        all.push('\n');
+        all.push_str(item);
+    }
+    all
+}
+
+/// Whether a text names something that the output holds.
+fn cites(text: &str, output: &str) -> bool {
+    let names: BTreeSet<&str> = words(output).flat_map(parts).filter(|word| is_name(word)).collect();
+    if words(text).flat_map(parts).any(|word| names.contains(word)) {
+        return true;
+    }
+    let lower = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .filter(|w| !w.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let (said, printed) = (lower(text), lower(output));
+    let printed: BTreeSet<&[String]> = printed.windows(QUOTED_WORDS).collect();
+    said.windows(QUOTED_WORDS).any(|words| printed.contains(words))
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let edge = |c: char| c.is_ascii_punctuation() && c != '_';
+    text.split(|c: char| c.is_whitespace() || "`'\"(),;<>[]{}=".contains(c))
+        .map(move |word| word.trim_matches(edge))
+        .filter(|word| word.len() > 2)
+}
+
+/// A word, and what it is put together of: of `tests/a.py::test_b` also the file and the test.
+fn parts(word: &str) -> impl Iterator<Item = &str> {
+    let files = word.split("::").skip(usize::from(!word.contains("::")));
+    std::iter::once(word).chain(files).chain(word.rsplit(['/', ':', '.']).take(1))
+}
+
+/// A word that names one thing of a program: `parse_date`, `src/cart.py`, `a::b`, `parseDate`, `E0308`, `ValueError`.
+fn is_name(word: &str) -> bool {
+    let inner = || word.char_indices().skip(1);
+    let joined = inner().any(|(at, c)| {
+        (c == '_' || c == '/' || c == '.' || c == ':')
+            && word[at + c.len_utf8()..].starts_with(|c: char| c.is_alphanumeric() || c == ':' || c == '_')
+    });
+    let capital = inner().any(|(_, c)| c.is_ascii_uppercase()) && word.chars().any(|c| c.is_ascii_lowercase());
+    let code = word.starts_with(|c: char| c.is_ascii_alphabetic()) && word.chars().any(|c| c.is_ascii_digit());
+    word.chars().any(char::is_alphabetic) && (joined || capital || code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::reflection;
+    use super::*;
+
+    const OUTPUT: &str = "FAILED tests/test_cart.py::test_total - AssertionError: the total is not zero";
+
+    fn gate(suggestion: &str) -> Gate {
+        let reflection = Reflection {
+            analysis: "It went wrong.".to_owned(),
+            suggestion: suggestion.to_owned(),
+            ..reflection("r", "t")
+        };
+        write_gate(&reflection, &Evidence { check_output: Some(OUTPUT), injected: &[] })
+    }
+
+    #[test]
+    fn what_cites_the_output_is_kept() {
+        for cites in
+            ["look at test_total", "see tests/test_cart.py", "an AssertionError comes", "THE total is not zero: why"]
+        {
+            assert_eq!(gate(cites), Gate::Keep, "{cites}");
+        }
+        for vague in ["be more careful", "the total is wrong", "look at test_other", "failed"] {
+            assert!(matches!(gate(vague), Gate::OwnTaskOnly(_)), "{vague}");
+        }
+    }
+
+    #[test]
+    fn without_a_red_check_it_stays_with_its_task() {
+        let reflection = Reflection { suggestion: "look at test_total".to_owned(), ..reflection("r", "t") };
+        assert!(matches!(write_gate(&reflection, &Evidence::default()), Gate::OwnTaskOnly(_)));
+    }
+
+    #[test]
+    fn what_was_injected_does_not_come_back() {
+        let told = "the sum starts at one, start it at zero and run test_total".to_owned();
+        let injected = ["something else entirely was said".to_owned(), told.clone()];
+        let echo = Reflection { analysis: told, suggestion: "So do it.".to_owned(), ..reflection("r", "t") };
+        let evidence = Evidence { check_output: Some(OUTPUT), injected: &injected };
+        assert_eq!(write_gate(&echo, &evidence), Gate::Echo(1));
+        let bad = Reflection { suggestion: "Skip the test.".to_owned(), ..echo };
+        assert!(matches!(write_gate(&bad, &evidence), Gate::Quarantine(_)), "an echo of bad advice is bad advice");
+    }
+
+    #[test]
+    fn every_part_is_looked_at() {
+        let quarantined =
+            |reflection: Reflection| matches!(write_gate(&reflection, &Evidence::default()), Gate::Quarantine(_));
+        let none = reflection("r", "t");
+        assert!(quarantined(Reflection { analysis: "see https://x.example".to_owned(), ..none.clone() }));
+        assert!(quarantined(Reflection { action_items: vec!["delete the test".to_owned()], ..none.clone() }));
+        assert!(
+            !quarantined(Reflection { analysis: "I tried to skip the test".to_owned(), ..none.clone() }),
+            "no advice"
+        );
+        assert!(quarantined(Reflection { analysis: "word ".repeat(4_000), ..none.clone() }));
+        let long = Reflection { analysis: "test_total ".repeat(200), ..none };
+        assert!(matches!(
+            write_gate(&long, &Evidence { check_output: Some(OUTPUT), injected: &[] }),
+            Gate::OwnTaskOnly(_)
+        ));
+    }
+}

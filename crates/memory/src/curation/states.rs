@@ -1,0 +1,363 @@
+//! How far each lesson has come: a fold over what happened to it.
+
+use super::event::{By, Change, Event};
+use super::rules::Measured;
+use crate::domain::{Origin, Reflection, ReflectionId, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far a lesson has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Its own task alone may see it.
+    #[default]
+    Candidate,
+    /// A pass followed it there: other tasks of the project may see it.
+    Probation,
+    /// It was measured to help, in two tasks at least: other projects may see it.
+    Active,
+    /// What it is about is gone: nobody sees it.
+    Stale,
+    /// Nobody sees it, because of what it says or does.
+    Quarantined,
+    /// It is over.
+    Retired,
+}
+
+impl State {
+    /// Whether some prompt may hold it.
+    #[must_use]
+    pub fn is_live(self) -> bool {
+        matches!(self, Self::Candidate | Self::Probation | Self::Active)
+    }
+}
+
+/// What is known of one lesson.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// How far it has come.
+    pub state: State,
+    /// It passed the gate; rules promote no other.
+    pub kept: bool,
+    /// Rules leave it as it is.
+    pub pinned: bool,
+    /// How often the same was said: once, and once for each that was merged into it.
+    pub seen: u32,
+    /// The lessons that were merged into it, by any number of steps.
+    pub merged: BTreeSet<ReflectionId>,
+    /// The lesson that stands in its place.
+    pub replaced_by: Option<ReflectionId>,
+    /// The reason of its last event, or what it began as.
+    pub why: String,
+    /// When that was.
+    pub since: Timestamp,
+    /// Rules set it apart, not a person.
+    pub by_rules: bool,
+}
+
+/// The state of every lesson. The same lines give the same states, in any order, in any number of parts, and read twice.
+#[derive(Debug, Clone, Default)]
+pub struct States {
+    pub(super) reflections: BTreeMap<ReflectionId, Reflection>,
+    events: BTreeSet<Event>,
+    pub(super) effects: BTreeMap<ReflectionId, Measured>,
+    pub(super) standings: BTreeMap<ReflectionId, Standing>,
+}
+
+impl States {
+    /// Folds all that is known.
+    ///
+    /// ```
+    /// # use reflexion_core::domain::{Reflection, ReflectionId};
+    /// # use reflexion_memory::curation::{Event, State, States};
+    /// # let line = r#"{"id":"r","sessionId":"s","taskId":"t","subtaskId":"t","attemptNumber":1,"category":"root_cause",
+    /// #   "analysis":"a","suggestion":"b","createdAt":"2026-01-02T03:04:05Z"}"#;
+    /// # let reflection: Reflection = serde_json::from_str(line)?;
+    /// # let event = r#"{"v":1,"at":"2026-01-03T00:00:00Z","lesson":"r","event":"quarantined","why":"it harms","by":"rules"}"#;
+    /// let event: Event = serde_json::from_str(event)?;
+    /// let states = States::of(&[reflection], &[event], &[]);
+    /// assert_eq!(states.state(&ReflectionId::new("r")), State::Quarantined);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of(reflections: &[Reflection], events: &[Event], effects: &[Measured]) -> Self {
+        let mut states = Self::default();
+        states.add(reflections, events, effects);
+        states
+    }
+
+    /// Adds what has come since. Of an effect that is known already the new one counts.
+    pub fn add(&mut self, reflections: &[Reflection], events: &[Event], effects: &[Measured]) {
+        // Of two lines with one id the first is the lesson: nobody replaces it by writing another.
+        for reflection in reflections {
+            self.reflections.entry(reflection.id.clone()).or_insert_with(|| reflection.clone());
+        }
+        self.events.extend(events.iter().cloned());
+        self.effects.extend(effects.iter().map(|effect| (effect.lesson.clone(), effect.clone())));
+        self.standings = self.folded();
+    }
+
+    /// What is known of a lesson.
+    #[must_use]
+    pub fn standing(&self, lesson: &ReflectionId) -> Option<&Standing> {
+        self.standings.get(lesson)
+    }
+
+    /// How far a lesson has come; one that nobody knows is retired.
+    #[must_use]
+    pub fn state(&self, lesson: &ReflectionId) -> State {
+        self.standing(lesson).map_or(State::Retired, |standing| standing.state)
+    }
+
+    /// Every lesson by its id.
+    pub fn iter(&self) -> impl Iterator<Item = (&ReflectionId, &Standing)> {
+        self.standings.iter()
+    }
+
+    fn folded(&self) -> BTreeMap<ReflectionId, Standing> {
+        let mut standings: BTreeMap<_, _> = self.reflections.values().map(|r| (r.id.clone(), first(r))).collect();
+        let mut merges = BTreeMap::new();
+        for event in &self.events {
+            if let Change::Edited { reflection } = &event.change {
+                let heir = standings.get(&event.lesson).map(|old| (old.kept, old.pinned));
+                if let (Some((kept, pinned)), Some(new)) = (heir, standings.get_mut(reflection))
+                    && event.lesson != *reflection
+                {
+                    (new.kept, new.pinned) = (new.kept || kept || event.by == By::Person, new.pinned || pinned);
+                    if event.by == By::Person && new.state == State::Candidate {
+                        new.state = State::Probation;
+                    }
+                }
+            }
+            if let Some(standing) = standings.get_mut(&event.lesson)
+                && apply(standing, event)
+            {
+                match &event.change {
+                    Change::Merged { into } => merges.insert(event.lesson.clone(), into.clone()),
+                    _ => merges.remove(&event.lesson),
+                };
+            }
+        }
+        count(&mut standings, &merges);
+        standings
+    }
+}
+
+/// What a lesson begins as.
+fn first(reflection: &Reflection) -> Standing {
+    let (state, kept, why) = match reflection.origin {
+        _ if reflection.foreign => (State::Quarantined, false, "nobody here has adopted it"),
+        Some(Origin::Person) => (State::Probation, true, "a person wrote it"),
+        _ => (State::Candidate, false, "it is new"),
+    };
+    Standing {
+        state,
+        kept,
+        pinned: false,
+        seen: 1,
+        merged: BTreeSet::new(),
+        replaced_by: None,
+        why: why.to_owned(),
+        since: reflection.created_at,
+        by_rules: true,
+    }
+}
+
+/// What an event makes of a lesson, by the table of states; whether it counts.
+///
+/// | event | candidate | probation | active | stale | quarantined | retired |
+/// |---|---|---|---|---|---|---|
+/// | kept by rules | kept | kept | kept | - | - | - |
+/// | kept by a person | probation | kept | kept | probation | probation | probation |
+/// | promoted by rules | probation, if it was kept | active | - | - | - | - |
+/// | promoted by a person | probation | active | - | probation | probation | probation |
+/// | demoted | - | candidate | probation | - | - | - |
+/// | stale | stale | stale | stale | - | - | - |
+/// | quarantined | quarantined | quarantined | quarantined | quarantined | - | - |
+/// | merged, edited, retired | retired | retired | retired | retired | retired | - |
+///
+/// What rules say of a pinned one does not count.
+fn apply(standing: &mut Standing, event: &Event) -> bool {
+    use State::{Active, Candidate, Probation, Quarantined, Retired, Stale};
+    let person = event.by == By::Person;
+    if standing.pinned && !person {
+        return false;
+    }
+    let was = standing.state;
+    let now = match (&event.change, was) {
+        (Change::Pinned | Change::Unpinned, _) => {
+            standing.pinned = event.change == Change::Pinned;
+            return true;
+        }
+        (Change::Kept, _) if person || was.is_live() => {
+            standing.kept = true;
+            if person && !matches!(was, Probation | Active) { Probation } else { was }
+        }
+        (Change::Promoted, Candidate) if person || standing.kept => Probation,
+        (Change::Promoted, Probation) => Active,
+        (Change::Promoted, Stale | Quarantined | Retired) if person => Probation,
+        (Change::Demoted, Probation) => Candidate,
+        (Change::Demoted, Active) => Probation,
+        (Change::Stale { .. }, Candidate | Probation | Active) => Stale,
+        (Change::Quarantined, Candidate | Probation | Active | Stale) => Quarantined,
+        (Change::Merged { into }, Candidate | Probation | Active | Stale | Quarantined) if *into != event.lesson => {
+            Retired
+        }
+        (Change::Edited { reflection }, Candidate | Probation | Active | Stale | Quarantined)
+            if *reflection != event.lesson =>
+        {
+            Retired
+        }
+        (Change::Retired, Candidate | Probation | Active | Stale | Quarantined) => Retired,
+        _ => return false,
+    };
+    standing.kept |= person && event.change == Change::Promoted;
+    standing.state = now;
+    standing.by_rules = !person;
+    standing.since = event.at;
+    standing.why.clone_from(&event.why);
+    standing.replaced_by = match &event.change {
+        Change::Edited { reflection } => Some(reflection.clone()),
+        Change::Merged { into } => Some(into.clone()),
+        _ => None,
+    };
+    true
+}
+
+/// Counts what was merged where its words stand now. Merges in a circle count nowhere.
+fn count(standings: &mut BTreeMap<ReflectionId, Standing>, merges: &BTreeMap<ReflectionId, ReflectionId>) {
+    for lesson in merges.keys() {
+        let mut last = lesson;
+        let mut steps = 0;
+        while let Some(next) = merges.get(last)
+            && steps <= merges.len()
+        {
+            last = next;
+            steps += 1;
+        }
+        if steps <= merges.len()
+            && let Some(standing) = standings.get_mut(last)
+            && standing.merged.insert(lesson.clone())
+        {
+            standing.seen += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{at, event, reflection};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn state(events: &[Event]) -> State {
+        States::of(&[reflection("a", "t")], events, &[]).state(&ReflectionId::new("a"))
+    }
+
+    #[test]
+    fn a_lesson_goes_up_and_down_step_by_step() {
+        let rules = |second, change| event(second, "a", change, By::Rules);
+        let up = [rules(1, Change::Kept), rules(2, Change::Promoted), rules(3, Change::Promoted)];
+        assert_eq!(state(&[]), State::Candidate);
+        assert_eq!(state(&up[..2]), State::Probation);
+        assert_eq!(state(&up), State::Active);
+        assert_eq!(state(&up[1..]), State::Candidate, "what was not kept is not promoted");
+        assert_eq!(state(&[&up[..], &[rules(4, Change::Demoted)]].concat()), State::Probation);
+        let apart = [&up[..], &[rules(4, Change::Quarantined), rules(5, Change::Promoted)]].concat();
+        assert_eq!(state(&apart), State::Quarantined, "rules do not bring it back");
+        assert_eq!(state(&[&apart[..], &[event(6, "a", Change::Promoted, By::Person)]].concat()), State::Probation);
+        let gone = Change::Stale { path: "src/a.rs".to_owned() };
+        assert_eq!(state(&[&up[..], &[rules(4, gone)]].concat()), State::Stale);
+    }
+
+    #[test]
+    fn rules_leave_a_pinned_one_and_a_person_has_the_last_word() {
+        let pinned = event(1, "a", Change::Pinned, By::Person);
+        let apart = event(2, "a", Change::Quarantined, By::Rules);
+        assert_eq!(state(&[pinned.clone(), apart.clone()]), State::Candidate);
+        let freed = event(2, "a", Change::Unpinned, By::Person);
+        assert_eq!(state(&[pinned.clone(), freed, event(3, "a", Change::Quarantined, By::Rules)]), State::Quarantined);
+        assert_eq!(state(&[pinned, event(2, "a", Change::Retired, By::Person)]), State::Retired);
+        assert_eq!(
+            state(&[event(2, "a", Change::Kept, By::Person), apart]),
+            State::Probation,
+            "of one instant a person's is last"
+        );
+    }
+
+    #[test]
+    fn merged_ones_are_counted_where_they_went() {
+        let all = ["a", "b", "c"].map(|id| reflection(id, "t"));
+        let merged =
+            |second, id, into: &str| event(second, id, Change::Merged { into: ReflectionId::new(into) }, By::Rules);
+        let states = States::of(&all, &[merged(1, "b", "a"), merged(2, "c", "b")], &[]);
+        let a = states.standing(&ReflectionId::new("a")).unwrap();
+        assert_eq!((a.seen, a.merged.len()), (3, 2));
+        assert_eq!(states.state(&ReflectionId::new("c")), State::Retired);
+        let circle = States::of(&all, &[merged(1, "b", "c"), merged(2, "c", "b")], &[]);
+        assert_eq!(circle.standing(&ReflectionId::new("b")).unwrap().seen, 1);
+        let kept = event(3, "b", Change::Kept, By::Person);
+        let back = States::of(&all, &[merged(1, "b", "a"), kept], &[]);
+        assert_eq!(back.standing(&ReflectionId::new("a")).unwrap().seen, 1);
+    }
+
+    #[test]
+    fn an_edited_lesson_hands_over_its_place() {
+        let all = ["a", "b"].map(|id| reflection(id, "t"));
+        let edited = event(2, "a", Change::Edited { reflection: ReflectionId::new("b") }, By::Person);
+        let states = States::of(&all, &[event(1, "a", Change::Pinned, By::Person), edited], &[]);
+        assert_eq!(states.state(&ReflectionId::new("a")), State::Retired);
+        assert_eq!(states.standing(&ReflectionId::new("a")).unwrap().replaced_by, Some(ReflectionId::new("b")));
+        let new = states.standing(&ReflectionId::new("b")).unwrap();
+        assert!(new.state == State::Probation && new.kept && new.pinned);
+    }
+
+    #[test]
+    fn what_nobody_adopted_or_knows_is_not_live() {
+        let foreign = Reflection { foreign: true, ..reflection("a", "t") };
+        assert_eq!(States::of(&[foreign], &[], &[]).state(&ReflectionId::new("a")), State::Quarantined);
+        assert_eq!(States::default().state(&ReflectionId::new("a")), State::Retired);
+        let by_person = Reflection { origin: Some(Origin::Person), ..reflection("a", "t") };
+        assert_eq!(States::of(&[by_person], &[], &[]).state(&ReflectionId::new("a")), State::Probation);
+        let stray = event(1, "z", Change::Kept, By::Rules);
+        assert_eq!(States::of(&[], &[stray], &[]).iter().count(), 0);
+    }
+
+    fn any_event() -> impl Strategy<Value = Event> {
+        let lesson = prop::sample::select(vec!["a", "b", "c"]);
+        let change = prop::sample::select(vec![
+            Change::Kept,
+            Change::Promoted,
+            Change::Demoted,
+            Change::Quarantined,
+            Change::Retired,
+            Change::Pinned,
+            Change::Unpinned,
+            Change::Merged { into: ReflectionId::new("a") },
+            Change::Merged { into: ReflectionId::new("b") },
+            Change::Edited { reflection: ReflectionId::new("c") },
+            Change::Stale { path: "x".to_owned() },
+        ]);
+        let by = prop::sample::select(vec![By::Rules, By::Person]);
+        (0..6i64, lesson, change, by)
+            .prop_map(|(second, lesson, change, by)| Event { at: at(second), ..event(second, lesson, change, by) })
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_the_parts_and_repetition_do_not_matter(events in prop::collection::vec(any_event(), 0..24), cut in 0usize..24) {
+            let all = ["a", "b", "c"].map(|id| reflection(id, "t"));
+            let whole = States::of(&all, &events, &[]);
+            let twice: Vec<Event> = events.iter().rev().chain(&events).cloned().collect();
+            prop_assert_eq!(&States::of(&all, &twice, &[]).standings, &whole.standings);
+            let (one, two) = events.split_at(cut.min(events.len()));
+            let mut parts = States::of(&all[..2], two, &[]);
+            parts.add(&all[1..], one, &[]);
+            prop_assert_eq!(&parts.standings, &whole.standings);
+            for (_, standing) in whole.iter() {
+                prop_assert!(standing.seen as usize == 1 + standing.merged.len());
+            }
+        }
+    }
+}

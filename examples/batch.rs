@@ -33,7 +33,10 @@ fn make_project(dir: &Path) -> std::io::Result<()> {
         dir.join("test_free.py"),
         "import unittest\nfrom shop import is_free\n\n\nclass Free(unittest.TestCase):\n    def test_is_free(self):\n        self.assertTrue(is_free(0))\n        self.assertFalse(is_free(2))\n",
     )?;
-    std::fs::write(dir.join("project.json"), r#"{"name": "shop", "jobs": 2, "maxAttempts": 8}"#)?;
+    std::fs::write(
+        dir.join("project.json"),
+        r#"{"name": "shop", "jobs": 2, "maxAttempts": 8, "reflexion": {"holdout": false}}"#,
+    )?;
     let task = |id: &str, title: &str| {
         let check = format!("python3 -m unittest test_{id}");
         serde_json::json!({"id": id, "title": title, "checks": [{"name": "test", "run": check}], "expects": "fix"})

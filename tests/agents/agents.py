@@ -172,6 +172,8 @@ def environment(programs, home):
         "TERM": "dumb",
         # What its projects name is the suite's own.
         "REFLEXION_TRUST": "1",
+        # Every retry has its lessons.
+        "REFLEXION_HOLDOUT": "0",
     }
 
 

@@ -22,6 +22,7 @@ const HELD_OUT: [&str; 3] = ["a", "c", "e"];
 
 fn project() -> Project {
     let project = Project::new(AGENT);
+    project.config(|config| config["reflexion"]["holdout"] = true.into());
     for task in TASKS {
         project.write(&format!("{task}.txt"), "wrong\n");
     }

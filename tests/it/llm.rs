@@ -194,7 +194,13 @@ fn a_reflection_by_the_model_reaches_the_model_and_the_task_is_confirmed() {
     let dir = project(&server);
     let run = |args: &[&str]| {
         let mut command = assert_cmd::Command::cargo_bin("reflexion").unwrap();
-        command.env("REFLEXION_TRUST", "1").args(args).current_dir(dir.path()).output().unwrap()
+        command
+            .env("REFLEXION_TRUST", "1")
+            .env("REFLEXION_HOLDOUT", "0")
+            .args(args)
+            .current_dir(dir.path())
+            .output()
+            .unwrap()
     };
     let done = run(&["run", "--json"]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -45,7 +45,10 @@ impl Project {
         let project = Self { dir, out, temp };
         project.write("answer.txt", "wrong\n");
         let agent = json!({ "type": "command", "argv": ["sh", "-c", agent] });
-        project.write("project.json", json!({ "agents": { "default": "sh", "sh": agent } }).to_string());
+        // Hold-out has tests of its own; everywhere else a retry has its lessons.
+        let reflexion = json!({ "holdout": false });
+        let settings = json!({ "agents": { "default": "sh", "sh": agent }, "reflexion": reflexion });
+        project.write("project.json", settings.to_string());
         project.tasks(&[task("a")]);
         project
     }
@@ -111,7 +114,7 @@ impl Project {
         command.current_dir(&self.dir).env("HOME", self.temp.path().join("home")).env("OUT", &self.out);
         // Trust has tests of its own.
         command.env_remove("XDG_STATE_HOME").env("REFLEXION_TRUST", "1");
-        // Hold-out has tests of its own; everywhere else a retry has its lessons.
+        // Of projects that have settings of their own, too.
         command.env("REFLEXION_HOLDOUT", "0");
         command
     }

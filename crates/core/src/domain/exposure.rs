@@ -102,10 +102,10 @@ impl AttemptRecord {
 
     /// The attempt that an entry is the result of.
     fn ended(entry: &JournalEntry) -> Option<&SessionId> {
-        match entry {
-            JournalEntry::AttemptJudged { session, .. } | JournalEntry::AttemptDropped { session, .. } => Some(session),
-            _ => None,
-        }
+        let (JournalEntry::AttemptJudged { session, .. } | JournalEntry::AttemptDropped { session, .. }) = entry else {
+            return None;
+        };
+        Some(session)
     }
 
     fn of(
@@ -134,28 +134,29 @@ impl AttemptRecord {
             tokens: None,
             exposure: exposure.clone(),
         };
-        Some(match end {
-            JournalEntry::AttemptDropped { ending, usage, judging_usage, .. } => {
-                Self { ending: ending.clone(), tokens: sum([usage, judging_usage]), ..record }
-            }
-            JournalEntry::AttemptJudged {
-                ending,
-                verdict,
-                failure,
-                signature,
-                usage,
-                reflection_usage,
-                judging_usage,
-                ..
-            } => Self {
-                verdict: Some(*verdict),
-                failure: *failure,
-                ending: Some(ending.clone()),
-                signature: signature.clone(),
-                tokens: sum([usage, reflection_usage, judging_usage]),
-                ..record
-            },
-            _ => return None,
+        if let JournalEntry::AttemptDropped { ending, usage, judging_usage, .. } = end {
+            return Some(Self { ending: ending.clone(), tokens: sum([usage, judging_usage]), ..record });
+        }
+        let JournalEntry::AttemptJudged {
+            ending,
+            verdict,
+            failure,
+            signature,
+            usage,
+            reflection_usage,
+            judging_usage,
+            ..
+        } = end
+        else {
+            return None;
+        };
+        Some(Self {
+            verdict: Some(*verdict),
+            failure: *failure,
+            ending: Some(ending.clone()),
+            signature: signature.clone(),
+            tokens: sum([usage, reflection_usage, judging_usage]),
+            ..record
         })
     }
 }

@@ -34,7 +34,8 @@ pub(super) const JOURNAL: &str = "journal.jsonl";
 /// What stands where, and what to do. What the system says otherwise is left to those who need the file.
 pub fn check_state(project: &policy::Project) -> io::Result<()> {
     let place = |below: &str| Place::new(&project.root, below);
-    let files = ["memory/reflections.jsonl", ".reflection/tasks.jsonl"].map(|file| place(file).open_file().map(drop));
+    let files = ["memory/reflections.jsonl", "memory/attempts.jsonl", ".reflection/tasks.jsonl"]
+        .map(|file| place(file).open_file().map(drop));
     let dirs = [".reflection/reflections", ".reflection/sessions"].map(|dir| place(dir).list().map(drop));
     let journals = with_journal(&project.state_dir())
         .map(|runs| runs.into_iter().map(|run| journal(&project.state_dir(), &run).open_file().map(drop)));

@@ -14,7 +14,11 @@ fn lesson(id: &str, analysis: &str, suggestion: &str) -> String {
 fn a_lesson_is_found_by_what_a_command_printed() {
     let project = Project::new("true");
     let sum = lesson("sum", "AssertionError: total of the basket is 13.0, not 12.0", "Start the sum at zero");
-    let date = lesson("date", "ValueError: unconverted data remains when parse_date reads a time zone", "Strip the zone first");
+    let date = lesson(
+        "date",
+        "ValueError: unconverted data remains when parse_date reads a time zone",
+        "Strip the zone first",
+    );
     for one in [sum, date] {
         Ran::of(project.command(&["memory", "add"]), &one).exits(0);
     }
@@ -26,9 +30,11 @@ fn a_lesson_is_found_by_what_a_command_printed() {
     let text = project.run(&["memory", "search", "test.log"]).exits(0).stdout.clone();
     assert!(text.contains("both say: ") && text.contains("Strip the zone first"), "{text}");
     project.write("other.log", "everything is fine\n");
-    let none = project.run(&["memory", "search", "other.log"]).exits(0);
+    let none = project.run(&["memory", "search", "other.log"]);
+    none.exits(0);
     assert!(none.stderr.contains("no lesson fits this output"), "{}", none.stderr);
-    let wrong = project.run(&["memory", "search", "no.log"]).exits(2);
+    let wrong = project.run(&["memory", "search", "no.log"]);
+    wrong.exits(2);
     assert!(wrong.stderr.contains("name a file with what a failing command printed"), "{}", wrong.stderr);
 }
 
@@ -36,8 +42,11 @@ fn a_lesson_is_found_by_what_a_command_printed() {
 fn advice_against_tests_reaches_no_prompt_and_says_so() {
     let project = Project::new("cat \"$REFLEXION_PROMPT_FILE\" > \"$OUT/prompt\"; echo done > x.txt");
     project.tasks(&[task_with_check("a", "grep -q done x.txt")]);
-    Ran::of(project.command(&["memory", "add"]), &lesson("bad", "the test is strict", "Delete the failing test of totals"))
-        .exits(0);
+    Ran::of(
+        project.command(&["memory", "add"]),
+        &lesson("bad", "the test is strict", "Delete the failing test of totals"),
+    )
+    .exits(0);
     Ran::of(project.command(&["memory", "add"]), &lesson("good", "the sum began at one", "Start the sum at zero"))
         .exits(0);
     project.run(&["run"]).exits(0);

@@ -5,8 +5,10 @@ use crate::curation::State;
 use crate::domain::{IdError, Reflection, Signature, TaskId};
 use crate::recall::{FailureKey, Index, Lesson, Match, Project};
 
-/// Fewer shared words than this say nothing: every two failures of one tool have some.
+/// Less than this says nothing: every two failures of one tool have some words in common.
 const LEAST_SCORE: f64 = 0.05;
+/// One word in common is chance.
+const LEAST_WORDS: usize = 2;
 
 /// A lesson that fits.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +32,7 @@ pub fn fitting_lessons(lessons: Vec<Reflection>, output: &str, limit: usize) -> 
     let lessons: Vec<Lesson> = lessons.into_iter().map(as_lesson).collect();
     let mut found = Index::of(&lessons).like(&wanted, |_| true);
     let score = |found: &Match| f64::midpoint(found.lines, found.words);
-    found.retain(|found| score(found) >= LEAST_SCORE);
+    found.retain(|found| score(found) >= LEAST_SCORE && found.shared.len() >= LEAST_WORDS);
     found.truncate(limit);
     let of = |found: Match| FittingLesson {
         reflection: lessons[found.lesson].reflection.clone(),

@@ -140,6 +140,8 @@ fn deeds() -> BTreeMap<&'static str, Deed> {
         ("risk", Looks(&[&["risk"], &["risk", "--base", "HEAD~1"]])),
         ("memory list", Looks(&[&["memory", "list"]])),
         ("memory show", Looks(&[&["memory", "show", "none"]])),
+        ("memory stats", Looks(&[&["memory", "stats"]])),
+        ("memory rebuild", Writes(&["memory", "rebuild"])),
         ("memory search", Looks(&[&["memory", "search", "tasks.jsonl"]])),
         ("memory check", Looks(&[&["memory", "check"], &["memory", "check", "--json"]])),
         ("memory add", Writes(&["memory", "add"])),

@@ -471,8 +471,13 @@ fn a_mistake_that_old_tests_notice_says_nothing_of_the_new_ones() {
     let code = r"def least(a, b):\n  return a if a < b else b\ndef sub(a, b): return a - least(b, 100)\n";
     let (proof, mutants, because) = new_code(code, "calc.least", json!({}));
     assert_eq!((&proof, &mutants), (&json!("stayed_green"), &Value::Null), "{because}");
-    assert!(because.contains("no mistake could be made that only its new tests notice ("), "{because}");
+    assert!(because.contains("what they assert is not known of a mistake in the new code ("), "{because}");
     assert!(because.contains("old tests notice it as well"), "{because}");
+    // With none that is not tried, no test could do better.
+    let code = r"def least(a, b):\n  return a if a < b else b\ndef sub(a, b): return a - least(b, b + b)\n";
+    let (proof, mutants, because) = new_code(code, "calc.least", json!({ "maxRuns": 30 }));
+    assert_eq!((&proof, &mutants), (&json!("stayed_green"), &Value::Null), "{because}");
+    assert!(because.contains("no mistake could be made that only its new tests notice ("), "{because}");
 }
 
 #[test]

@@ -150,8 +150,7 @@ fn failed(night: &Night, needs: &[Need]) -> Option<Need> {
         night.tasks.iter().enumerate().filter(|(place, task)| task.state == TaskState::Failed && !told(*place));
     let tasks: Vec<usize> = failed.map(|(place, _)| place).collect();
     let (it, them) = if tasks.len() == 1 { ("its", "it") } else { ("their", "them") };
-    let why =
-        format!("{it} attempts are used up, and nobody tries {them} again before you open {them}; why stands below");
+    let why = format!("{it} attempts are used up, and nobody tries {them} again before you open {them}");
     let of = |place: &usize| {
         let task = &night.tasks[*place];
         look(night, task).into_iter().chain(apply_kept(task)).chain([reopen(task)])

@@ -185,7 +185,8 @@ fn need_item(night: &Night, need: &Need) -> Item {
         NeedKind::Held => "waits for ",
         NeedKind::Review => "done, and worth a look: ",
     };
-    let mut lines = vec![ticked(&format!("{what}{why}"))];
+    let below = if need.kind == NeedKind::Failed { "; why stands below" } else { "" };
+    let mut lines = vec![ticked(&format!("{what}{why}{below}"))];
     // What could not be merged says itself where it is kept.
     if let Some(branch) = need.branch.as_ref().filter(|_| need.kind != NeedKind::Unmerged) {
         lines.push(with_code("on ", branch, ""));

@@ -373,7 +373,7 @@ fn attempts_after_work_that_could_not_be_merged_are_told_with_it() {
 #[test]
 fn what_is_counted_as_left_open_says_where_it_stands() {
     let list = json!([{"id": "a", "title": "A", "status": "blocked"},
-                      {"id": "b", "title": "B", "dependencies": [{"id": "a", "type": "blocks"}]}]);
+                      {"id": "b", "title": "B", "deps": [{"id": "a", "type": "blocks"}]}]);
     let tasks = TaskList { tasks: serde_json::from_value(list).unwrap(), ..TaskList::default() };
     let failed = [task("a"), attempt("a", 1, &[]), judged("a", 1, "failed")];
     let mut all = vec![started("overnight", &["a", "b"])];

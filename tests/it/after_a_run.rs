@@ -34,7 +34,8 @@ fn what_failed_and_what_waits_for_it_needs_a_person() {
     assert_eq!(needs[2]["why"], "`b`, which waits for you");
     // What failed is told with its lesson, once.
     let text = &forms(&project)[0];
-    assert!(text.contains("\nFAILED\n") && text.contains("lesson: ") && !text.contains("LEFT OPEN"), "{text}");
+    assert!(text.contains("\nFAILED\n") && text.contains("lesson: "), "{text}");
+    assert!(text.contains("LEFT OPEN\n2 tasks, see what needs you: b and c."), "{text}");
 }
 
 #[test]

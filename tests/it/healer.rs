@@ -314,7 +314,7 @@ fn who_mends_one_of_two_known_bugs_is_not_blamed_for_the_other() {
     assert_eq!(ran.verdict("a"), "false_done", "fewer tests run than at the base");
     let breaks = format!("{mends}; echo 'def twice(a): return 7' >> calc.py");
     let ran = with_two_red_tests(&breaks).run(&["run", "--json", "--max-attempts", "1"]);
-    assert_eq!(ran.verdict("a"), "confirmed", "numbers are masked, as in every signature");
+    assert_eq!(ran.verdict("a"), "unverifiable", "with another value it may be worse: a person sees");
 }
 
 /// A project whose compiler prints a line for each file that it refuses, and what changes from run to run; one file is bad.

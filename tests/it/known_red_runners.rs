@@ -299,6 +299,16 @@ fn a_runner_that_nobody_knows_may_print_less_of_what_failed_and_nothing_new() {
     }
     let ended = ran(&QUIET, &sets(&QUIET, &[("20", "2")]), "test -f calc.py");
     assert_eq!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);
+    // Whether that is the fix that was asked for, nobody can tell without a check of its own.
+    let project = Project::new(&sets(&QUIET, &[("20", "2")]));
+    QUIET.files.iter().for_each(|(path, text)| project.write(path, text));
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        config["checks"] = json!([{ "name": "all", "run": QUIET.all }]);
+    });
+    project.tasks(&[json!({ "id": "a", "title": "Two is wrong", "expects": "fix" })]);
+    let task = project.run(&["run", "--json"]).task("a");
+    assert_eq!(task["verdict"], json!("unverifiable"), "{task}");
     // One more is wrong, beside one that is right.
     let ended = ran(&QUIET, &sets(&QUIET, &[("10", "1"), ("3", "4")]), QUIET.one);
     assert_ne!(ended.task["verdict"], json!("confirmed"), "{}", ended.because);

@@ -21,6 +21,9 @@ pub(super) fn nothing_changed(change: &Change) -> String {
 
 /// Which checks are red as they were before. Of `named`, the tests that pass now stand in the sentence already.
 pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: Option<&CheckReport>) -> String {
+    let failed = named.and_then(|named| named.at_base(baseline)?.signature.counted.as_ref());
+    // A check that turned green as a whole has named the tests that failed in it.
+    let is_said = |test: &&str| failed.is_some_and(|failed| failed.failing.contains_key(*test));
     let of = |check: &&CheckReport| {
         let name = &check.spec.name;
         let stops = |check: &CheckReport| {
@@ -37,7 +40,7 @@ pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: O
                 if check.prints_less(baseline) { "still red, with less of what it printed" } else { "red as it was" };
             return format!("; check `{name}` is {how} before{stops}");
         };
-        let turned = check.tests_turned(baseline);
+        let turned: Vec<&str> = check.tests_turned(baseline).into_iter().filter(|test| !is_said(test)).collect();
         let is_named = named.is_some_and(|named| std::ptr::eq(named, *check));
         let turned = if turned.is_empty() || is_named { String::new() } else { format!("; {}", passing(&turned)) };
         let further = further(check, baseline);

@@ -95,6 +95,12 @@ impl<'a> CheckResults<'a> {
         self.counted().filter(has_turned).chain(self.known_red().filter(by_test))
     }
 
+    /// Whether one that is red as at the base fails in less than there, without naming what passes: it may be what was asked for that is gone.
+    #[must_use]
+    pub fn fail_less(&self) -> bool {
+        self.known_red().any(|i| self.checks[i].prints_less(self.baseline))
+    }
+
     fn unseen(&self, i: usize) -> Option<String> {
         self.checks[i].fails_unseen(self.checks, self.baseline, self.expects)
     }

@@ -456,14 +456,12 @@ impl TestsBeside {
         let perhaps = if self.perhaps.is_empty() {
             String::new()
         } else {
-            {
-                let ends = if self.perhaps.len() == 1 {
-                    "no longer fails: it is gone or passes"
-                } else {
-                    "no longer fail: they are gone or pass"
-                };
-                format!("; {}, which failed there, {ends}", names_of(&self.perhaps))
-            }
+            let ends = if self.perhaps.len() == 1 {
+                "is among those that no longer run, or passes"
+            } else {
+                "are among those that no longer run, or pass"
+            };
+            format!("; {}, which failed there, {ends}", names_of(&self.perhaps))
         };
         let parts = [
             (!self.new.is_empty())

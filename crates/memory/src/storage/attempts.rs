@@ -79,12 +79,17 @@ impl AttemptsFile {
         Ok(kept)
     }
 
-    /// Writes the lines of a run anew, from its journal.
+    /// Writes the lines of a run anew, from its journal. The file begins with the first run in which a coin was drawn, and then has the lines
+    /// of all runs: before that there is nothing that it could say.
     ///
     /// # Errors
     /// If the journal cannot be read or the file cannot be written; then it is as it was.
     pub fn keep(&self, run: &RunId) -> io::Result<()> {
-        self.write(std::slice::from_ref(run)).map(drop)
+        if self.place.look()?.is_some() {
+            return self.write(std::slice::from_ref(run)).map(drop);
+        }
+        let drew = self.attempts_of(run)?.iter().any(|attempt| attempt.exposure.is_some());
+        if drew { self.rebuild().map(drop) } else { Ok(()) }
     }
 
     /// Writes the lines of all runs anew, and says how many attempts they are.
@@ -173,12 +178,21 @@ mod tests {
     }
 
     fn journal(root: &Path, run: &str, attempts: u32) {
+        write_journal(
+            root,
+            run,
+            attempts,
+            r#","exposure":{"start":"auto","probability":0.8,"injected":true,"candidates":["l"]}"#,
+        );
+    }
+
+    fn write_journal(root: &Path, run: &str, attempts: u32, exposure: &str) {
         let dir = root.join(".reflection/runs").join(run);
         fs::create_dir_all(&dir).unwrap();
         let lines = (1..=attempts).map(|n| {
             format!(
                 "{{\"v\":1,\"at\":\"2026-05-05T00:00:0{n}Z\",\"type\":\"attempt_started\",\"task\":\"a\",\"subtask\":\"a\",\"attempt\":{n},\
-                 \"session\":\"{run}-{n}\",\"agent\":\"x\",\"start\":\"t\",\"injected\":[]}}\n\
+                 \"session\":\"{run}-{n}\",\"agent\":\"x\",\"start\":\"t\",\"injected\":[]{exposure}}}\n\
                  {{\"v\":1,\"at\":\"2026-05-05T00:00:0{n}Z\",\"type\":\"attempt_dropped\",\"task\":\"a\",\"session\":\"{run}-{n}\"}}\n"
             )
         });
@@ -192,6 +206,10 @@ mod tests {
         assert_eq!((file.rebuild().unwrap(), file.read().unwrap()), (0, KeptAttempts::default()));
         assert!(!path.exists());
         let run = |name: &str| RunId::new(name).unwrap();
+        // Nothing is written before a coin was drawn, and everything then.
+        write_journal(root.path(), "r0", 1, "");
+        file.keep(&run("r0")).unwrap();
+        assert!(!path.exists());
         journal(root.path(), "r2", 2);
         file.keep(&run("r2")).unwrap();
         journal(root.path(), "r1", 1);
@@ -201,17 +219,17 @@ mod tests {
         file.keep(&run("r2")).unwrap();
         let as_written = fs::read(&path).unwrap();
         let sessions: Vec<_> = file.read().unwrap().attempts.into_iter().map(|one| one.session.to_string()).collect();
-        assert_eq!(sessions, ["r1-1", "r2-1", "r2-2", "r3-1"]);
+        assert_eq!(sessions, ["r0-1", "r1-1", "r2-1", "r2-2", "r3-1"]);
         fs::remove_file(&path).unwrap();
-        assert_eq!((file.rebuild().unwrap(), fs::read(&path).unwrap()), (4, as_written));
+        assert_eq!((file.rebuild().unwrap(), fs::read(&path).unwrap()), (5, as_written));
 
         fs::remove_dir_all(root.path().join(".reflection/runs/r1")).unwrap();
         let mut with_more = fs::read_to_string(&path).unwrap();
         with_more.insert_str(0, "<<<<<<< ours\n");
         fs::write(&path, &with_more).unwrap();
-        assert_eq!(file.rebuild().unwrap(), 3);
+        assert_eq!(file.rebuild().unwrap(), 4);
         let kept = file.read().unwrap();
-        assert_eq!((kept.attempts.len(), kept.unreadable), (4, 1));
+        assert_eq!((kept.attempts.len(), kept.unreadable), (5, 1));
         assert!(fs::read_to_string(&path).unwrap().ends_with("\n<<<<<<< ours\n"));
     }
 }

@@ -43,7 +43,13 @@ impl<'a> Runtime<'a> {
         if let Some((_, why)) = results.red_unseen() {
             return Self::Silent(why);
         }
-        if expects == Expects::Fix && results.turned().next().is_none() {
+        let has_turned = results.turned().next().is_some();
+        if expects == Expects::Fix && !has_turned && results.fail_less() {
+            return Self::Silent(
+                "a check is still red with less than before; whether that is the fix is not known".to_owned(),
+            );
+        }
+        if expects == Expects::Fix && !has_turned {
             return Self::NothingFixed(results.known_red().map(|i| checks[i].spec.name.as_str()).collect());
         }
         Self::Green(results.counted().chain(results.compared()).map(|i| &checks[i]).collect())

@@ -115,7 +115,8 @@ fn without_hold_out_every_retry_has_its_lessons() {
         .exits(0)
         .prints("Not known: no retry had its lessons held out yet")
         .prints("`reflexion.holdout` (or REFLEXION_HOLDOUT) is off");
-    let written = project.read("memory/attempts.jsonl");
+    // Nothing new lies in a project in which no coin was drawn; who asks for the record gets it.
+    assert!(!project.dir.join("memory/attempts.jsonl").exists());
     project.run(&["memory", "rebuild"]).exits(0).prints("16 ended attempts from the journals of the runs");
-    assert_eq!(project.read("memory/attempts.jsonl"), written);
+    assert!(!project.read("memory/attempts.jsonl").is_empty());
 }

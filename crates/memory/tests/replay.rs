@@ -1,7 +1,7 @@
 //! The gate on real reflections: recorded ones of published runs, which lie beside the repository on some machines and are not part of it.
 
 use reflexion_core::domain::Reflection;
-use reflexion_memory::curation::{Evidence, Gate, write_gate};
+use reflexion_memory::curation::kept_from_prompts;
 use std::fs;
 use std::path::PathBuf;
 
@@ -11,8 +11,8 @@ const DIRECTORY: &str = "REFLEXION_REPLAY";
 /// Of 1,000 reflections that nobody wrote to harm, so many at most may be set apart.
 const WRONGLY_SET_APART_PER_1000: usize = 2;
 
-/// Every recorded reflection with what its test had printed; none where the recordings are not on this machine.
-fn recorded() -> Option<Vec<(String, String)>> {
+/// Every recorded reflection; none where the recordings are not on this machine.
+fn recorded() -> Option<Vec<String>> {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/replay");
     let directory = std::env::var_os(DIRECTORY).map_or_else(|| PathBuf::from(beside), PathBuf::from);
     let mut files: Vec<PathBuf> = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path()).collect();
@@ -23,11 +23,11 @@ fn recorded() -> Option<Vec<(String, String)>> {
             let record: serde_json::Value = serde_json::from_str(line).ok()?;
             let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
             let attempts = record["attempts"].as_array().into_iter().flatten();
-            found.extend(attempts.map(|attempt| (text(&attempt["reflection"]), text(&attempt["feedback"]))));
-            found.push((text(&record["new_reflection"]), String::new()));
+            found.extend(attempts.map(|attempt| text(&attempt["reflection"])));
+            found.push(text(&record["new_reflection"]));
         }
     }
-    found.retain(|(reflection, _)| !reflection.is_empty());
+    found.retain(|reflection| !reflection.is_empty());
     Some(found)
 }
 
@@ -44,17 +44,9 @@ fn real_reflections_are_seldom_set_apart() {
         eprintln!("SKIPPED: there are no recordings beside the repository; {DIRECTORY} names another directory");
         return;
     };
-    let mut apart = Vec::new();
-    let (mut kept, mut home) = (0, 0);
-    for (text, feedback) in &recorded {
-        let evidence = Evidence { check_output: (!feedback.is_empty()).then_some(feedback), injected: &[] };
-        match write_gate(&reflection(text), &evidence) {
-            Gate::Quarantine(why) => apart.push((why, text)),
-            Gate::Keep => kept += 1,
-            Gate::OwnTaskOnly(_) | Gate::Echo(_) => home += 1,
-        }
-    }
-    println!("{} reflections: {kept} kept, {home} for their own task, {} set apart", recorded.len(), apart.len());
+    let reason = |text: &String| Some((kept_from_prompts(&reflection(text))?, text.clone()));
+    let apart: Vec<(String, String)> = recorded.iter().filter_map(reason).collect();
+    println!("{} reflections, {} set apart", recorded.len(), apart.len());
     for (why, text) in &apart {
         println!("- {why}\n    {}", text.replace('\n', " "));
     }

@@ -3,7 +3,7 @@
 use super::advice::forbidden;
 use super::echo::Shingles;
 use super::shape::malformed;
-use crate::domain::Reflection;
+use crate::domain::{Origin, Reflection};
 use std::collections::BTreeSet;
 
 /// From this share of its runs of three words on, a reflection repeats what was injected.
@@ -51,7 +51,12 @@ pub enum Gate {
 /// ```
 #[must_use]
 pub fn kept_from_prompts(reflection: &Reflection) -> Option<String> {
-    match write_gate(reflection, &Evidence::default()) {
+    // What the rules write quotes a check, and the agent's last words are its own: both stand in fences, and advise nothing.
+    if matches!(reflection.origin, Some(Origin::Heuristic { .. })) {
+        return None;
+    }
+    let advice = Reflection { already_tried: None, ..reflection.clone() };
+    match write_gate(&advice, &Evidence::default()) {
         Gate::Quarantine(why) => Some(why),
         Gate::Keep | Gate::OwnTaskOnly(_) | Gate::Echo(_) => None,
     }

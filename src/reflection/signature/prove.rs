@@ -34,7 +34,10 @@ pub(super) fn prove_each(lines: &[&str]) -> Option<Listed> {
         let (file, status, failed) = (&script[1], &script[2], script[3].parse::<usize>().ok()?);
         if failed == 0 {
             // It ended badly without a test that failed, or a test passed that was expected to fail.
-            if status == "0" { continue } else { return None }
+            if status == "0" {
+                continue;
+            }
+            return None;
         }
         let end = lines[at + 1..].iter().position(|line| !line.starts_with("  ")).unwrap_or(0);
         let told = &lines[at + 1..=at + end];

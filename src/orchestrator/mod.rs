@@ -10,7 +10,7 @@
 //! ```
 //!
 //! What happens next is decided purely: [`queue`] says which task is ready, [`router`] which agents it is given to
-//! (by its [`size`] and the agents' [`track_record`] too), [`judge`] what the evidence says of a turn ([`results`]: what test
+//! (by its [`size`] and the agents' [`track_record`] too), [`verdict`] what the evidence says of a turn ([`results`]: what test
 //! summaries do, [`review`]: what somebody should see, [`steering`]: what only a person merges), [`turns`] whether
 //! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace.
 //! `drive`, `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the

@@ -6,7 +6,7 @@ use crate::domain::{CompletionVerdict, Ending, Expects, Proof, Task, Verdict};
 /// What is known when a turn was judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
-    /// The verdict as it stands after [`weigh`].
+    /// The verdict as it stands after [`weigh`](super::verdict::weigh).
     pub judgement: &'a Judgement,
     /// What the gates, the judge and the committee say.
     pub completion: &'a CompletionVerdict,

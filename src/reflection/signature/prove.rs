@@ -146,11 +146,7 @@ mod tests {
         assert_eq!(failing(PROVE), ["t/zone.t: far is C", "t/zone.t: mid is B"]);
         assert_eq!(read(PROVE).counted.unwrap().ran, Some(6));
         let silent: Vec<&str> = PROVE.lines().filter(|line| !line.starts_with('#')).collect();
-        let silent = silent.join(
-            "
-",
-        ) + "
-";
+        let silent = silent.join("\n") + "\n";
         assert_eq!(failing(&silent), ["t/zone.t: 2", "t/zone.t: 5"]);
         assert_eq!(failing(&silent.replace("2, 5", "2-3")), ["t/zone.t: 2", "t/zone.t: 3"]);
         // A script that failed as a whole has no test to be named by.

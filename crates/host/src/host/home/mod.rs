@@ -108,7 +108,7 @@ impl HomePlaces {
 }
 
 /// What this program keeps of a user, beside the rooms: of its own in these directories, everything else is somebody's who wants tools to find it.
-const OF_USER: [&str; 6] = ["home", "key", "records", "repositories", "rooms", "trust.jsonl"];
+const OF_USER: [&str; 7] = ["asked", "home", "key", "records", "repositories", "rooms", "trust.jsonl"];
 
 /// The files that steer tools, as they are at one time.
 #[derive(Debug, Clone, Default)]
@@ -563,9 +563,15 @@ HISTFILE=~/.bash_history
         let own = home.join("state/reflexion");
         write(&own.join("unknown.toml"), "1");
         let before = now();
-        for made in
-            ["trust.jsonl", "key", "home/x", "records/x", "repositories/x", "rooms/fedcba9876543210/run/room-1/x"]
-        {
+        for made in [
+            "trust.jsonl",
+            "key",
+            "asked/x",
+            "home/x",
+            "records/x",
+            "repositories/x",
+            "rooms/fedcba9876543210/run/room-1/x",
+        ] {
             write(&own.join(made), "1");
         }
         write(&own.join(".reflexion-replacing-0.tmp"), "1");

@@ -61,40 +61,9 @@ pub fn wants_test(judged: &Judged<'_>, task: &Task) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{FailureType, Standing};
+    use crate::domain::Standing;
     use crate::orchestrator::verdict::weigh;
-
-    fn judgement(verdict: Verdict) -> Judgement {
-        let refuted = matches!(verdict, Verdict::Failed | Verdict::FalseDone);
-        Judgement {
-            verdict,
-            proof: (verdict == Verdict::Confirmed).then_some(Proof::TurnedGreen),
-            because: "so".to_owned(),
-            failure: refuted.then_some(FailureType::FalseDone),
-            failing: None,
-            person: Vec::new(),
-            only_if: None,
-            todo: Vec::new(),
-        }
-    }
-
-    fn objects(status: Standing) -> CompletionVerdict {
-        CompletionVerdict {
-            complete: false,
-            missing: vec!["the refund is negative".to_owned()],
-            ..CompletionVerdict::bare(status)
-        }
-    }
-
-    fn person(status: Standing) -> CompletionVerdict {
-        let human_actions = vec!["log in to the registry".to_owned()];
-        CompletionVerdict {
-            complete: false,
-            requires_human_action: true,
-            human_actions,
-            ..CompletionVerdict::bare(status)
-        }
-    }
+    use crate::orchestrator::verdict::weigh_tests::{judgement, objects, person};
 
     #[test]
     fn a_turn_follows_where_the_agent_has_something_to_do_and_can_go_on() {

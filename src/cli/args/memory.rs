@@ -47,7 +47,7 @@ pub enum MemoryCommand {
     Search {
         /// What the command printed; read from stdin if not given
         file: Option<PathBuf>,
-        /// At most so many
+        /// At most this many lessons
         #[arg(long, value_name = "N", default_value_t = 5)]
         limit: usize,
         /// Print `{"lessons":[{"score","shared","reflection"}]}`

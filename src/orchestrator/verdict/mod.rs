@@ -4,6 +4,8 @@
 mod weigh;
 mod words;
 
+#[cfg(test)]
+pub(super) use self::weigh::tests as weigh_tests;
 pub use self::weigh::{refuted as refuted_after, weigh};
 pub use self::words::NOTHING;
 pub(super) use self::words::{first_files, listed};

@@ -190,7 +190,7 @@ fn fewer_of_the_tests_that_were_red_are_no_other_failure() {
         CheckResults::new(checks, baseline, Expects::Change, &[]).red().next().is_none()
     };
     let base = tests(5, &[("a", "1 != 2"), ("b", "no")]);
-    assert!(known(&base, &tests(5, &[("b", "no")])), "one is mended");
+    assert!(known(&base, &tests(5, &[("b", "no")])), "one is fixed");
     assert!(known(&base, &tests(6, &[("b", "no")])), "and one is new and green");
     assert!(!known(&base, &tests(4, &[("b", "no")])), "one does not run any more");
     let otherwise = tests(5, &[("b", "yes")]);
@@ -298,7 +298,7 @@ fn a_fix_turns_one_red_check_green_and_leaves_the_others_as_they_were() {
     assert_eq!(first_red(GREEN, Some("l")), None);
     assert_eq!(first_red(Some("a"), GREEN), None, "whichever it is");
     assert_eq!(first_red(GREEN, Some("other")), Some(1));
-    assert_eq!(first_red(Some("a"), Some("l")), Some(0), "nothing is mended");
+    assert_eq!(first_red(Some("a"), Some("l")), Some(0), "nothing is fixed");
 }
 
 #[test]

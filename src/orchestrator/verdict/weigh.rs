@@ -86,11 +86,11 @@ fn actions(completion: &CompletionVerdict) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::orchestrator) mod tests {
     use super::*;
     use crate::domain::{GateReport, Proof};
 
-    fn judgement(verdict: Verdict) -> Judgement {
+    pub(in crate::orchestrator) fn judgement(verdict: Verdict) -> Judgement {
         let refuted = matches!(verdict, Verdict::Failed | Verdict::FalseDone);
         Judgement {
             verdict,
@@ -104,7 +104,7 @@ mod tests {
         }
     }
 
-    fn objects(status: Standing) -> CompletionVerdict {
+    pub(in crate::orchestrator) fn objects(status: Standing) -> CompletionVerdict {
         CompletionVerdict {
             complete: false,
             missing: vec!["the refund is negative".to_owned()],
@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    fn person(status: Standing) -> CompletionVerdict {
+    pub(in crate::orchestrator) fn person(status: Standing) -> CompletionVerdict {
         let human_actions = vec!["log in to the registry".to_owned()];
         CompletionVerdict {
             complete: false,

@@ -2,7 +2,7 @@
 """Makes logs of failing checks: plants bugs into real packages and runs their own tests or compilers.
 
     python3 benches/matching/plant.py DIRECTORY [LOGS [SEED]]
-    cargo run --release -p reflexion-memory --example matching DIRECTORY/logs
+    cargo bench --bench matching -- DIRECTORY/logs
 
 Packages come from PyPI, npm and crates.io through their clients and stay in DIRECTORY. A bug is one changed token of one line; it counts if the
 check turns red. Each bug gives up to three logs: as it is; in another directory, with the lines moved and a longer or shorter report; and beside a second bug in

@@ -1,26 +1,14 @@
-//! How well failures are matched: `cargo run --release -p reflexion-memory --example matching DIRECTORY`, on the logs that
-//! `benches/matching/plant.py` makes.
+//! How well failures are matched: `cargo bench --bench matching -- DIRECTORY`, on the logs that `benches/matching/plant.py` makes.
 //!
 //! Each log asks for the others as a new task would; right is another log of the same planted bug. Printed: how often the first answer is right,
 //! beside BM25 over the whole raw logs, and how often what is called the same failure is one.
-#![allow(dead_code, unused_imports, missing_docs, clippy::all, clippy::pedantic)] // The readers come with everything that the program does with them.
 
-use reflexion_core::domain::{
-    self, Category, CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, Reflection, ReflectionId,
-    SessionId, Timestamp,
-};
-use reflexion_core::services::{self, FailureReader};
+use reflexion::domain::{Category, CheckReport, Output, Reflection, ReflectionId, SessionId, Timestamp};
+use reflexion::reflection::Signatures;
+use reflexion::services::FailureReader;
 use reflexion_memory::curation::State;
 use reflexion_memory::recall::{FailureKey, Index, Lesson, Project, Same};
-use reflexion_text::prompt;
-use reflexion_toolchain::toolchain;
 use std::collections::{BTreeMap, HashMap};
-
-/// The readers of failures are the program's; this way they are measured without building it.
-#[path = "../../../src/reflection"]
-mod reflection {
-    pub(crate) mod signature;
-}
 
 struct Log {
     bug: String,
@@ -38,7 +26,7 @@ fn read(path: &std::path::Path) -> Log {
         "exitStatus": log["exit"], "signal": null, "timedOut": false, "output": {"head": "", "tail": "", "bytes": 0}, "durationMs": 1, "signature": {}});
     let mut report: CheckReport = serde_json::from_value(report).expect("a report");
     report.output = Output::whole(&output);
-    let signature = reflection::signature::Signatures.read(&report);
+    let signature = Signatures.read(&report);
     // One bug found by two tools is one bug.
     let bug = word("bug").trim_start_matches(word("tool").as_str()).to_owned();
     Log { bug, tool: word("tool"), key: FailureKey::of(&signature, &output), output }
@@ -87,7 +75,8 @@ struct Score {
 }
 
 fn main() {
-    let directory = std::env::args().nth(1).expect("a directory with logs");
+    let directory =
+        std::env::args().skip(1).find(|argument| !argument.starts_with("--")).expect("a directory with logs");
     let mut paths: Vec<_> =
         std::fs::read_dir(directory).expect("the directory").flatten().map(|entry| entry.path()).collect();
     paths.sort();

@@ -57,6 +57,7 @@ fn reflection(n: usize, subtask: String) -> Reflection {
         origin: None,
         already_tried: None,
         signature: None,
+        failure: None,
         foreign: false,
     }
 }

@@ -3,11 +3,11 @@
 //! Each log asks for the others as a new task would; right is another log of the same planted bug. Printed: how often the first answer is right,
 //! beside BM25 over the whole raw logs, and how often what is called the same failure is one.
 
-use reflexion::domain::{Category, CheckReport, Output, Reflection, ReflectionId, SessionId, Timestamp};
+use reflexion::domain::{Category, CheckReport, FailureKey, Output, Reflection, ReflectionId, SessionId, Timestamp};
 use reflexion::reflection::Signatures;
 use reflexion::services::FailureReader;
 use reflexion_memory::curation::State;
-use reflexion_memory::recall::{FailureKey, Index, Lesson, Project, Same};
+use reflexion_memory::recall::{Index, Lesson, Project, Same, failure_key};
 use std::collections::{BTreeMap, HashMap};
 
 struct Log {
@@ -29,7 +29,7 @@ fn read(path: &std::path::Path) -> Log {
     let signature = Signatures.read(&report);
     // One bug found by two tools is one bug.
     let bug = word("bug").trim_start_matches(word("tool").as_str()).to_owned();
-    Log { bug, tool: word("tool"), key: FailureKey::of(&signature, &output), output }
+    Log { bug, tool: word("tool"), key: failure_key(&signature, &output), output }
 }
 
 fn lesson(number: usize, log: &Log) -> Lesson {
@@ -49,12 +49,14 @@ fn lesson(number: usize, log: &Log) -> Lesson {
         origin: None,
         already_tried: None,
         signature: None,
+        failure: None,
         foreign: false,
     };
     Lesson {
         reflection,
         failure: log.key.clone(),
         state: State::Probation,
+        at_home: true,
         project: Project::Own,
         helps: None,
         seen: 1,

@@ -1,5 +1,6 @@
 //! `reflexion memory`.
 
+mod lessons;
 mod search;
 mod stats;
 
@@ -8,11 +9,11 @@ use super::exit::UsageError;
 use super::output::{Stdout, errln, out, outln};
 use super::{Exit, project};
 use crate::curation::kept_from_prompts;
-use crate::domain::{Category, Origin, Reflection, ReflectionId, Timestamp};
+use crate::domain::{Category, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
 use crate::redaction::Redactor;
 use crate::runtime;
-use crate::services::{Clock, RecentQuery, Settings, Storage, StorageError};
+use crate::services::{Clock, Lessons, RecentQuery, Settings, Storage, StorageError};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::panic::resume_unwind;
@@ -26,19 +27,24 @@ const CANDIDATES: usize = 10;
 /// What a memory command works with.
 struct Memory {
     storage: Svc<dyn Storage>,
+    lessons: Svc<dyn Lessons>,
     clock: Svc<dyn Clock>,
     settings: Svc<dyn Settings>,
 }
 
 pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit> {
     let (layers, settings) = project::layers(dir, Vec::new())?;
-    let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Clock>)>().await?;
-    let memory = Memory { storage: app.0.clone(), clock: app.1.clone(), settings };
+    let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Lessons>, Svc<dyn Clock>)>().await?;
+    let memory = Memory { storage: app.0.clone(), lessons: app.1.clone(), clock: app.2.clone(), settings };
     let result = match args.command {
         MemoryCommand::List { task, subtask, limit, json } => {
             memory.list(RecentQuery { task, subtask, limit, own_only: false }, json).await
         }
         MemoryCommand::Show { id, json } => memory.show(&ReflectionId::new(id), json).await,
+        MemoryCommand::Promote(of) => memory.change(&of.id, LessonChange::Promoted, of.why, of.json).await,
+        MemoryCommand::Retire(of) => memory.change(&of.id, LessonChange::Retired, of.why, of.json).await,
+        MemoryCommand::Pin(of) => memory.change(&of.id, LessonChange::Pinned, of.why, of.json).await,
+        MemoryCommand::Unpin(of) => memory.change(&of.id, LessonChange::Unpinned, of.why, of.json).await,
         MemoryCommand::Add { json } => memory.add(json).await,
         MemoryCommand::Prune { days, dry_run, json } => memory.prune(days, dry_run, json).await,
         MemoryCommand::Check { adopt, json } => memory.check(adopt, json).await,
@@ -105,16 +111,27 @@ impl Memory {
     }
 
     async fn show(&self, id: &ReflectionId, json: bool) -> anyhow::Result<Exit> {
-        let reflection = match self.storage.get(id).await {
-            Err(error @ StorageError::NotFound { .. }) => self.begins(id, &error).await?,
-            other => other?,
-        };
+        let reflection = self.find(id).await?;
+        let standing = self.standing(&reflection).await?;
         if json {
-            project::print_json(&reflection)?;
+            let mut value = serde_json::to_value(&reflection)?;
+            value["standing"] = standing.as_ref().map_or(Value::Null, lessons::as_json);
+            project::print_json(&value)?;
         } else {
             print_whole(&reflection);
+            if let Some(standing) = standing {
+                outln!("\n{}", lessons::in_words(&standing));
+            }
         }
         Ok(Exit::Confirmed)
+    }
+
+    /// The reflection with this id, or the only one whose id begins so.
+    async fn find(&self, id: &ReflectionId) -> anyhow::Result<Reflection> {
+        match self.storage.get(id).await {
+            Err(error @ StorageError::NotFound { .. }) => self.begins(id, &error).await,
+            other => Ok(other?),
+        }
     }
 
     /// The only reflection whose id begins like this.

@@ -3,6 +3,7 @@
 use super::failure::OldFailures;
 use super::flaky::Doubts;
 use super::healer;
+use super::holdout::Shown;
 use super::nudge::Nudge;
 use super::resume::failure_key;
 use super::task::{Prepared, TaskRun, TaskRunError};
@@ -10,12 +11,12 @@ use super::turns::Turn;
 use super::verdict::{Judgement, shown};
 use super::watch::{Watching, WatchingParams};
 use crate::domain::{
-    About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Exposure,
-    Guard, JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, Trace, TranscriptHead, TreeId,
+    About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Guard,
+    JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, Trace, TranscriptHead, TreeId,
     TurnReason, Usage, Verdict,
 };
 use crate::prompt::{ask_for_test, one_line, shorten};
-use crate::services::{Conversation, Earlier, PromptSection, UsageMeter};
+use crate::services::{Conversation, Earlier, UsageMeter};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -71,9 +72,8 @@ pub(super) struct Course {
     pub attempt: Attempt,
     pub session: SessionId,
     pub watching: Arc<Watching>,
-    pub injected: PromptSection,
-    /// What a coin said of its lessons.
-    pub exposure: Option<Box<Exposure>>,
+    /// The lessons in its prompt.
+    pub shown: Shown,
     /// The turn, from 1.
     pub turn: u32,
     pub max_turns: u32,
@@ -253,7 +253,7 @@ impl TaskRun {
     async fn begin(&mut self, prepared: &Prepared, attempt: Attempt, resume: Option<ResumePoint>) -> Course {
         let services = &self.context.services;
         let found = self.recall(attempt.part).await;
-        let (injected, exposure) = Box::pin(self.expose(&attempt, found)).await;
+        let shown = Box::pin(self.expose(&attempt, found)).await;
         let session = SessionId::new(services.clock.new_id());
         let resumes = services.subagents.get(&attempt.agent).is_ok_and(|agent| agent.abilities().resume);
         let max_turns = if resumes { services.settings.verification().max_turns.max(1) } else { 1 };
@@ -261,7 +261,7 @@ impl TaskRun {
         let watching = self.watch(&attempt, &session, prepared.workspace.dir(), trace);
         let (turn, prompt, before, tampered, cut_short, conversation) = match resume {
             None => {
-                let prompt = self.prompt(prepared, &attempt, &injected);
+                let prompt = self.prompt(prepared, &attempt, &shown.section);
                 (1, prompt, Usage::default(), Vec::new(), None, Conversation::New)
             }
             Some(point) => {
@@ -273,8 +273,7 @@ impl TaskRun {
             attempt,
             session,
             watching,
-            injected,
-            exposure,
+            shown,
             turn,
             max_turns,
             prompt,
@@ -385,7 +384,7 @@ impl TaskRun {
 
     /// The attempt's verdict is that of its last turn.
     async fn over(&mut self, prepared: &Prepared, course: &Course, judged: Box<Judged>) -> AgentStop {
-        self.report.reflections_injected += u32::try_from(course.injected.ids.len()).unwrap_or(u32::MAX);
+        self.report.reflections_injected += u32::try_from(course.shown.section.ids.len()).unwrap_or(u32::MAX);
         self.report.attempts += 1;
         self.report.verdict = Some(judged.judgement.verdict);
         self.report.risk = Some(judged.risk.clone());
@@ -531,8 +530,9 @@ impl TaskRun {
             session: course.session.clone(),
             agent: course.attempt.agent.clone(),
             start: course.attempt.from.clone(),
-            injected: course.injected.ids.clone(),
-            exposure: course.exposure.as_deref().cloned(),
+            injected: course.shown.section.ids.clone(),
+            others: course.shown.others.clone(),
+            exposure: course.shown.exposure.as_deref().cloned(),
             resumes: match &course.conversation {
                 Conversation::Resume(earlier) => Some(earlier.agent_session.clone()),
                 Conversation::New | Conversation::Fork(_) => None,

@@ -4,6 +4,7 @@ use super::budget::RunSpent;
 use super::cuts::{CutOff, cut_off};
 use super::halt::InARow;
 use super::healer::Heals;
+use super::holdout::Coins;
 use super::limits::Limits;
 use super::parts::Proposals;
 use super::queue::{Adopt, Next, Queue};
@@ -132,7 +133,7 @@ pub(super) struct RunContext {
     /// Reflections that the heuristic wrote in another generator's place.
     pub fallbacks: AtomicU32,
     /// How many retries of earlier runs drew a coin, once that is known.
-    pub coins: tokio::sync::OnceCell<usize>,
+    pub coins: tokio::sync::OnceCell<Coins>,
 }
 
 /// A task of this run that is over.

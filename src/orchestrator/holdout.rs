@@ -6,7 +6,8 @@
 use super::attempt::Attempt;
 use super::drive::{RunContext, Services};
 use super::task::TaskRun;
-use crate::domain::{About, EventKind, Exposure, JournalEntry, RunId};
+use crate::domain::{About, Coin, EventKind, Exposure, Fit, JournalEntry, Recall, ReflectionId, RunId};
+use crate::effect::Whose;
 use crate::services::{JournalError, PromptSection};
 use sha2::{Digest, Sha256};
 
@@ -20,10 +21,14 @@ const PROBABILITY: f64 = 0.9;
 const RUNS: usize = 100;
 
 /// A number in 0..1 that nobody knows before the run has its id, and that is always the same then.
-fn drawn(run: &RunId, task: &str, subtask: &str, attempt: u32) -> f64 {
+fn drawn(run: &RunId, whose: Whose, (task, subtask): (&str, &str), attempt: u32) -> f64 {
     let attempt = attempt.to_string();
+    let whose = match whose {
+        Whose::Own => "own lessons 1",
+        Whose::Others => "lessons of others 1",
+    };
     let mut hash = Sha256::new();
-    for part in ["own lessons 1", run.as_str(), task, subtask, &attempt] {
+    for part in [whose, run.as_str(), task, subtask, &attempt] {
         // No two lists of texts are the same bytes.
         hash.update((part.len() as u64).to_le_bytes());
         hash.update(part);
@@ -33,55 +38,98 @@ fn drawn(run: &RunId, task: &str, subtask: &str, attempt: u32) -> f64 {
     (first >> 11) as f64 / (1_u64 << 53) as f64
 }
 
+/// What stands in an attempt's prompt of the lessons that were found.
+pub(super) struct Shown {
+    /// The section of the prompt.
+    pub section: PromptSection,
+    /// Why those of other tasks are in it.
+    pub others: Vec<Fit>,
+    /// What coins decided.
+    pub exposure: Option<Box<Exposure>>,
+}
+
 impl TaskRun {
-    /// What the attempt's prompt holds of the lessons that were found, and what a coin said of them; no coin is drawn for a first attempt,
-    /// where there are none, and where hold-out is off.
-    pub(super) async fn expose(
-        &self,
-        attempt: &Attempt,
-        found: PromptSection,
-    ) -> (PromptSection, Option<Box<Exposure>>) {
-        let settings = &self.context.services.settings;
-        if !settings.reflexion().hold_out || attempt.number < 2 || found.ids.is_empty() {
-            return (found, None);
+    /// What the attempt's prompt holds of the lessons that were found, and what coins said of them: one of the task's own, from the second
+    /// attempt on, and one of those of other tasks. No coin is drawn where there are none, and where hold-out is off.
+    pub(super) async fn expose(&self, attempt: &Attempt, mut found: Recall) -> Shown {
+        let services = &self.context.services;
+        let section = services.reflections.format_recall(&found);
+        // What found no place in the prompt is no candidate.
+        let fits = |lesson: &ReflectionId| section.ids.contains(lesson);
+        let own: Vec<_> = found.own.iter().map(|lesson| lesson.id.clone()).filter(fits).collect();
+        found.others.retain(|other| fits(&other.lesson.id));
+        let others: Vec<_> = found.others.iter().map(|other| other.lesson.id.clone()).collect();
+        let own = if attempt.number > 1 { self.draw(attempt, Whose::Own, own).await } else { None };
+        let others = self.draw(attempt, Whose::Others, others).await;
+        let keeps = |coin: &Option<Coin>| coin.as_ref().is_none_or(|coin| coin.injected);
+        if !keeps(&own) {
+            found.own.clear();
         }
-        let probability = self.context.probability().await;
-        let subtask = self.parts[attempt.part].id.as_str();
-        let injected = drawn(&self.context.run, self.task.id.as_str(), subtask, attempt.number) < probability;
-        let candidates = found.ids.clone();
-        let shown = if injected { found } else { PromptSection::default() };
-        let start = settings.run().retry_start;
-        let exposure = Exposure { start, probability, injected, candidates, shown: shown.ids.clone() };
-        (shown, Some(Box::new(exposure)))
+        if !keeps(&others) {
+            found.others.clear();
+        }
+        let all_there = keeps(&own) && keeps(&others);
+        let start = services.settings.run().retry_start;
+        let exposure = (own.is_some() || others.is_some()).then(|| Box::new(Exposure { start, own, others }));
+        let section = if all_there { section } else { services.reflections.format_recall(&found) };
+        Shown { section, others: found.others.into_iter().map(|other| other.fit).collect(), exposure }
+    }
+
+    async fn draw(&self, attempt: &Attempt, whose: Whose, candidates: Vec<ReflectionId>) -> Option<Coin> {
+        if !self.context.services.settings.reflexion().hold_out || candidates.is_empty() {
+            return None;
+        }
+        let probability = self.context.probability(whose).await;
+        let (task, subtask) = (self.task.id.as_str(), self.parts[attempt.part].id.as_str());
+        let injected = drawn(&self.context.run, whose, (task, subtask), attempt.number) < probability;
+        Some(Coin { probability, injected, candidates })
     }
 }
 
 impl RunContext {
     /// How probable lessons are in this run. Only earlier runs count, so that it is the same to its end.
-    async fn probability(&self) -> f64 {
+    async fn probability(&self, whose: Whose) -> f64 {
         let on_record = self.coins.get_or_init(|| async {
-            coins(&self.services, &self.run).await.unwrap_or_else(|error| {
+            Coins::of_earlier(&self.services, &self.run).await.unwrap_or_else(|error| {
                 let message = format!("how many retries went without lessons before is not known: {error}");
                 self.services.publish(About::run(&self.run), EventKind::Warning { message });
-                0
+                Coins::default()
             })
         });
-        if *on_record.await < EARLY { EARLY_PROBABILITY } else { PROBABILITY }
+        if on_record.await.of(whose) < EARLY { EARLY_PROBABILITY } else { PROBABILITY }
     }
 }
 
 /// How many coins earlier runs have drawn, as far as that matters.
-async fn coins(services: &Services, this: &RunId) -> Result<usize, JournalError> {
-    let mut coins = 0;
-    let earlier = services.journal.runs().await?.into_iter().filter(|run| run < this);
-    for run in earlier.take(RUNS) {
-        let is_coin = |entry: &JournalEntry| matches!(entry, JournalEntry::AttemptStarted { exposure: Some(_), .. });
-        coins += services.journal.read(&run).await?.iter().filter(|(_, entry)| is_coin(entry)).count();
-        if coins >= EARLY {
-            break;
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Coins {
+    own: usize,
+    others: usize,
+}
+
+impl Coins {
+    async fn of_earlier(services: &Services, this: &RunId) -> Result<Self, JournalError> {
+        let mut coins = Self::default();
+        let earlier = services.journal.runs().await?.into_iter().filter(|run| run < this);
+        for run in earlier.take(RUNS) {
+            for (_, entry) in services.journal.read(&run).await? {
+                let JournalEntry::AttemptStarted { exposure: Some(exposure), .. } = entry else { continue };
+                coins.own += usize::from(exposure.own.is_some());
+                coins.others += usize::from(exposure.others.is_some());
+            }
+            if coins.own.min(coins.others) >= EARLY {
+                break;
+            }
+        }
+        Ok(coins)
+    }
+
+    fn of(self, whose: Whose) -> usize {
+        match whose {
+            Whose::Own => self.own,
+            Whose::Others => self.others,
         }
     }
-    Ok(coins)
 }
 
 #[cfg(test)]
@@ -94,22 +142,25 @@ mod tests {
 
     #[test]
     fn the_coin_is_the_same_for_the_same_attempt_and_another_for_every_other() {
-        let one = drawn(&run(1), "a", "a", 2);
-        assert_eq!(one.to_bits(), drawn(&run(1), "a", "a", 2).to_bits());
+        let one = drawn(&run(1), Whose::Own, ("a", "a"), 2);
+        assert_eq!(one.to_bits(), drawn(&run(1), Whose::Own, ("a", "a"), 2).to_bits());
         let others = [
-            drawn(&run(2), "a", "a", 2),
-            drawn(&run(1), "b", "a", 2),
-            drawn(&run(1), "a", "b", 2),
-            drawn(&run(1), "a", "a", 3),
+            drawn(&run(2), Whose::Own, ("a", "a"), 2),
+            drawn(&run(1), Whose::Own, ("b", "a"), 2),
+            drawn(&run(1), Whose::Own, ("a", "b"), 2),
+            drawn(&run(1), Whose::Own, ("a", "a"), 3),
         ];
         assert!(others.iter().all(|other| other.to_bits() != one.to_bits()));
-        assert_ne!(drawn(&run(1), "ab", "c", 2).to_bits(), drawn(&run(1), "a", "bc", 2).to_bits());
+        assert_ne!(
+            drawn(&run(1), Whose::Own, ("ab", "c"), 2).to_bits(),
+            drawn(&run(1), Whose::Own, ("a", "bc"), 2).to_bits()
+        );
     }
 
     #[test]
     fn one_in_five_is_held_out() {
         let held_out = (0..10_000)
-            .filter(|n| drawn(&run(n % 7), &format!("task-{n}"), "a", 2 + n % 3) >= EARLY_PROBABILITY)
+            .filter(|n| drawn(&run(n % 7), Whose::Own, (&format!("task-{n}"), "a"), 2 + n % 3) >= EARLY_PROBABILITY)
             .count();
         // Four standard deviations of 10,000 draws are 160.
         assert!((1840..=2160).contains(&held_out), "{held_out}");

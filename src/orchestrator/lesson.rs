@@ -32,6 +32,16 @@ impl TaskRun {
         }
     }
 
+    /// What lessons did here decides whether other tasks see them, those of this run too. What it costs if it fails is that.
+    pub(super) async fn curate(&self) {
+        if self.report.reflections_injected == 0 || !self.context.services.settings.reflexion().enabled {
+            return;
+        }
+        if let Err(error) = self.context.services.reflections.curate().await {
+            self.publish(EventKind::Warning { message: format!("lessons stay as they were: {error}") });
+        }
+    }
+
     async fn store_reflection(&mut self, judged: &Judged, spent: &UsageMeter) -> Result<ReflectionId, ReflectionError> {
         let failure = self.failure_context(judged).await;
         self.store(&failure, spent).await

@@ -2,14 +2,11 @@
 
 use super::attempt::{Attempt, Course};
 use super::task::{Prepared, TaskRun};
-use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Reflection};
+use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection};
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
-use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection};
+use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection, RecallQuery};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// How many more reflections are read than are injected: the same lesson written twice must not push out another one.
-const READ_AHEAD: usize = 4;
 
 /// What failed in a check before, without those of its tests that the task's own checks ask for; none where nothing else failed.
 fn known<'c>(check: &'c CheckReport, own: &BTreeSet<&str>) -> Option<KnownRed<'c>> {
@@ -22,25 +19,28 @@ fn known<'c>(check: &'c CheckReport, own: &BTreeSet<&str>) -> Option<KnownRed<'c
 }
 
 impl TaskRun {
-    /// The section of reflections for a part; empty when reflexion is off. Memory that cannot be read costs the lesson,
-    /// never the attempt.
-    pub async fn recall(&self, part: usize) -> PromptSection {
+    /// The lessons for an attempt at a part; none when reflexion is off. Memory that cannot be read costs the lessons, never the attempt.
+    pub async fn recall(&self, part: usize) -> Recall {
         let services = &self.context.services;
         let policy = services.settings.reflexion();
         if !policy.enabled {
-            return PromptSection::default();
+            return Recall::default();
         }
-        match self.recent(part, policy.max_reflections_per_retry.saturating_mul(READ_AHEAD)).await {
+        let last = self.last_failure.as_ref().filter(|last| last.part == part);
+        let check = last.and_then(|last| last.check.as_ref());
+        let query = RecallQuery {
+            task: self.task.id.clone(),
+            subtask: self.parts[part].id.clone(),
+            text: self.described(part),
+            failure: check.map(|check| (check.signature.clone(), check.output.clone())),
+            limit: policy.max_reflections_per_retry,
             // What an attempt that is done again left behind is not its own lesson.
-            Ok(mut found) => {
-                found.retain(|r| !self.open_sessions.contains(&r.session_id));
-                services.reflections.format_for_prompt(&found)
-            }
-            Err(error) => {
-                self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
-                PromptSection::default()
-            }
-        }
+            without: self.open_sessions.iter().cloned().collect(),
+        };
+        services.reflections.recall(&query).await.unwrap_or_else(|error| {
+            self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
+            Recall::default()
+        })
     }
 
     /// The part's own reflections, newest first; for a decomposed task then those of its other parts.

@@ -609,6 +609,7 @@ impl TaskRun {
             report: Some(Box::new(self.report.clone())),
         };
         self.context.record(entry).await?;
+        self.curate().await;
         if end.status == Status::Closed {
             let mut confirmed = context.confirmed_by.lock().unwrap_or_else(PoisonError::into_inner);
             confirmed.insert(self.task.id.clone(), context.run.clone());

@@ -1,11 +1,16 @@
 //! The reflection service as it runs.
 
-use crate::curation::kept_from_prompts;
-use crate::domain::{FailureContext, Reflection, ReflectionId, SubtaskId, TaskId, Timestamp, policy};
-use crate::prompt::{certainty, format_reflections, last_bytes, one_line, plain};
+use crate::curation::{due, kept_from_prompts, states};
+use crate::domain::{
+    FailureContext, FailureKey, Recall, Recalled, Reflection, ReflectionId, Source, SubtaskId, TaskId, Timestamp,
+    policy,
+};
+use crate::prompt::{OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain};
+use crate::recall::{Index, Lesson, Limits, Query, failure_key};
 use crate::redaction::Redactor;
 use crate::services::{
-    Clock, Generator, PromptSection, PruneReport, RecentQuery, ReflectionError, ReflectionService, Storage, UsageMeter,
+    Clock, Generator, Lessons, PromptSection, PruneReport, RecallQuery, RecentQuery, ReflectionError,
+    ReflectionService, Storage, UsageMeter,
 };
 use async_trait::async_trait;
 use jiff::SignedDuration;
@@ -22,6 +27,8 @@ const TRIED_BYTES: usize = 1_000;
 pub struct ReflectionServiceLive {
     /// Where reflections are kept.
     pub storage: Arc<dyn Storage>,
+    /// What becomes of them.
+    pub lessons: Arc<dyn Lessons>,
     /// Who writes them.
     pub generator: Arc<dyn Generator>,
     /// Times and ids.
@@ -56,6 +63,7 @@ impl ReflectionService for ReflectionServiceLive {
             origin: Some(draft.origin),
             already_tried: already_tried(&failure.agent_message),
             signature: (!fingerprint.is_empty()).then(|| fingerprint.clone()),
+            failure: known_by(failure),
             foreign: false,
         })
     }
@@ -79,6 +87,40 @@ impl ReflectionService for ReflectionServiceLive {
         Ok(self.storage.recent(&query).await?)
     }
 
+    async fn recall(&self, query: &RecallQuery) -> Result<Recall, ReflectionError> {
+        let reflections = self.in_order().await?;
+        if reflections.is_empty() {
+            return Ok(Recall::default());
+        }
+        let record = self.lessons.read().await?;
+        let (query, settings) = (query.clone(), self.settings.clone());
+        let found = tokio::task::spawn_blocking(move || {
+            let states = states(&reflections, &record);
+            recalled(&query, &Lesson::of_project(reflections, &states), &settings)
+        });
+        // What a panic in it costs is the lessons, not the attempt.
+        Ok(found.await.unwrap_or_default())
+    }
+
+    fn format_recall(&self, recall: &Recall) -> PromptSection {
+        let own: Vec<Reflection> = recall.own.iter().filter(|one| kept_from_prompts(one).is_none()).cloned().collect();
+        let others = recall.others.iter().filter(|other| kept_from_prompts(&other.lesson).is_none());
+        let others: Vec<OthersLesson<'_>> = others.map(in_prompt).collect();
+        let (max, bytes) = (self.settings.max_reflections_per_retry, self.settings.injection_bytes);
+        let (text, ids) = format_recalled(&own, &others, max, bytes);
+        PromptSection { text: Redactor::of_process().redact_owned(text), ids }
+    }
+
+    async fn curate(&self) -> Result<usize, ReflectionError> {
+        let reflections = self.in_order().await?;
+        let (record, now) = (self.lessons.read().await?, self.clock.now());
+        let events = tokio::task::spawn_blocking(move || due(&reflections, &record, now)).await.unwrap_or_default();
+        if !events.is_empty() {
+            self.lessons.append(&events).await?;
+        }
+        Ok(events.len())
+    }
+
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection {
         let advised = reflections.iter().filter(|one| kept_from_prompts(one).is_none()).cloned();
         let reflections: Vec<Reflection> = advised.collect();
@@ -92,6 +134,65 @@ impl ReflectionService for ReflectionServiceLive {
         let older_than = days_before(self.clock.now(), self.settings.retention_days);
         Ok(self.storage.prune(older_than).await?)
     }
+}
+
+impl ReflectionServiceLive {
+    /// All lessons that are believed, in the order in which they were written.
+    async fn in_order(&self) -> Result<Vec<Reflection>, ReflectionError> {
+        let mut all = self.storage.recent(&RecentQuery { own_only: true, ..RecentQuery::default() }).await?;
+        all.reverse();
+        Ok(all)
+    }
+}
+
+/// How many more reflections of the task are found than are shown: the same lesson written twice must not push out another one.
+const READ_AHEAD: usize = 4;
+
+/// The lessons among all that an attempt may see.
+fn recalled(query: &RecallQuery, lessons: &[Lesson], settings: &policy::Reflexion) -> Recall {
+    let own = |lesson: &&Lesson| lesson.reflection.task_id == query.task.as_str();
+    let failure = match &query.failure {
+        Some((signature, output)) => Some(failure_key(signature, &output.text())),
+        // Of an earlier run its lesson alone is left.
+        None => lessons.iter().rev().find(own).map(|lesson| lesson.failure.clone()),
+    };
+    let wanted = Query {
+        task: query.task.to_string(),
+        subtask: query.subtask.to_string(),
+        failure,
+        task_text: query.text.clone(),
+    };
+    let limits = Limits { own: settings.max_reflections_per_retry.saturating_mul(READ_AHEAD), ..Limits::default() };
+    let shown: Vec<Lesson> =
+        lessons.iter().filter(|lesson| !query.without.contains(&lesson.reflection.session_id)).cloned().collect();
+    let chosen = Index::of(&shown).recall(&wanted, &limits);
+    let mut recall = Recall { left_out: chosen.left_out, ..Recall::default() };
+    for fit in chosen.fits {
+        let Some(lesson) = shown.iter().find(|lesson| lesson.reflection.id == fit.lesson) else { continue };
+        let lesson = lesson.reflection.clone();
+        match fit.source {
+            Source::Own => recall.own.push(lesson),
+            _ => recall.others.push(Recalled { lesson, fit }),
+        }
+    }
+    recall
+}
+
+/// A lesson of another task as a prompt names it.
+fn in_prompt(other: &Recalled) -> OthersLesson<'_> {
+    let fits = match other.fit.source {
+        Source::Own | Source::Same => "the same failure",
+        Source::Similar => "a similar failure",
+        Source::Named => "what this task names",
+        Source::Promoted => "such a failure in another project",
+    };
+    OthersLesson { lesson: &other.lesson, fits }
+}
+
+/// What a red check's failure is known by, as far as it says anything.
+fn known_by(failure: &FailureContext) -> Option<Box<FailureKey>> {
+    failure.check.as_ref()?;
+    Some(failure_key(&failure.signature, &failure.output.text())).filter(|key| !key.is_empty()).map(Box::new)
 }
 
 /// The end of what the agent said, on one line; none if it said nothing.
@@ -112,6 +213,7 @@ mod tests {
     use super::*;
     use crate::domain::{Category, Draft, Origin};
     use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, StorageError};
+    use crate::storage::InMemoryLessons;
     use mockall::predicate::eq;
     use std::time::Duration;
 
@@ -133,6 +235,7 @@ mod tests {
         clock.expect_now().returning(|| "2026-03-31T00:00:00Z".parse().unwrap());
         ReflectionServiceLive {
             storage: Arc::new(storage),
+            lessons: Arc::new(InMemoryLessons::default()),
             generator: Arc::new(generator),
             clock: Arc::new(clock),
             settings: policy::Reflexion {
@@ -175,6 +278,11 @@ mod tests {
                 origin: Some(Origin::Command),
                 already_tried: Some("All done.".to_owned()),
                 signature: Some("v1:0123456789abcdef".to_owned()),
+                failure: Some(Box::new(FailureKey {
+                    tool: "shell".to_owned(),
+                    lines: vec!["expected <n>, got <n>".to_owned()],
+                    ..FailureKey::default()
+                })),
                 foreign: false,
             }
         );

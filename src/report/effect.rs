@@ -1,7 +1,7 @@
 //! Whether lessons help, in words.
 
 use crate::domain::AttemptRecord;
-use crate::effect::{Arm, Effect, Interval, LessonEffect, Verdict, lesson_effects, trials};
+use crate::effect::{Arm, Effect, Interval, LessonEffect, Verdict, Whose, lesson_effects, trials};
 use serde::Serialize;
 use std::fmt;
 
@@ -13,6 +13,9 @@ const LESSONS: usize = 20;
 pub struct EffectShown {
     /// Both arms, the lift and the verdict.
     pub effect: Effect,
+    /// The same of lessons of other tasks; none before a coin decided about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others: Option<Effect>,
     /// Each lesson that was shown, those that helped most probably first; none before a retry was held out, because nothing tells their effect
     /// then.
     pub lessons: Vec<LessonEffect>,
@@ -22,17 +25,23 @@ impl EffectShown {
     /// What these attempts show.
     #[must_use]
     pub fn of(attempts: &[AttemptRecord]) -> Self {
-        let trials = trials(attempts);
-        let effect = Effect::of(&trials);
-        let mut lessons = if effect.held_out.trials == 0 { Vec::new() } else { lesson_effects(&trials) };
+        let (own, mut all) = (trials(attempts, Whose::Own), trials(attempts, Whose::Others));
+        let effect = Effect::of(&own);
+        let others = (!all.is_empty()).then(|| Effect::of(&all));
+        all.extend(own);
+        let was_held_out = all.iter().any(|trial| !trial.injected);
+        let mut lessons = if was_held_out { lesson_effects(&all) } else { Vec::new() };
         lessons.sort_by(|a, b| b.log_odds_helps.total_cmp(&a.log_odds_helps).then_with(|| a.lesson.cmp(&b.lesson)));
-        Self { effect, lessons }
+        Self { effect, others, lessons }
     }
 }
 
 impl fmt::Display for EffectShown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", effect_words(&self.effect))?;
+        if let Some(others) = &self.others {
+            writeln!(f, "Lessons of other tasks: {}", effect_words(others))?;
+        }
         if self.effect.ignored > 0 {
             writeln!(f, "Not counted: {} that no coin decided about.", retries(self.effect.ignored))?;
         }

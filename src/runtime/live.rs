@@ -21,10 +21,10 @@ use crate::layer::{Layers, Svc};
 use crate::reflection::{AgentGenerator, CommandGenerator, Heuristic, LlmGenerator, Signatures};
 use crate::services::{
     Captures, Clock, CommandRunner, CompletionVerifier, Decomposer, EventSink, FailureReader, Generator, Journal,
-    Judge, KeepAwake, Models, Notifiers, Orchestrator, ProgressJudge, ReflectionService, Remote, RunLock, Runs,
-    Settings, Storage, SubagentError, Subagents, Tasks, Transcripts, Verdicts, Verifier, Workspaces,
+    Judge, KeepAwake, Lessons, Models, Notifiers, Orchestrator, ProgressJudge, ReflectionService, Remote, RunLock,
+    Runs, Settings, Storage, SubagentError, Subagents, Tasks, Transcripts, Verdicts, Verifier, Workspaces,
 };
-use crate::storage::{JsonlStorage, RunJournal, Seals, TranscriptFiles, VerdictFiles};
+use crate::storage::{JsonlStorage, LessonFiles, RunJournal, Seals, TranscriptFiles, VerdictFiles};
 use crate::verification::judging::Authors;
 use crate::verification::{Checks, Completion, CompletionParams, Progress};
 use crate::{decomposition, layers};
@@ -36,7 +36,7 @@ use std::sync::Arc;
 #[must_use]
 pub fn live() -> Layers {
     guarded(layers![
-        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Runs, dyn Clock, dyn Notifiers;
+        root: dyn Orchestrator, dyn ReflectionService, dyn Storage, dyn Lessons, dyn Tasks, dyn Workspaces, dyn CompletionVerifier, dyn ProgressJudge, dyn Journal, dyn Runs, dyn Clock, dyn Notifiers;
         settings_of_current_dir, // project.json under the environment
         clock,                   // wall clock and ids
         command_runner,          // processes in groups of their own, swept at the end
@@ -56,6 +56,7 @@ pub fn live() -> Layers {
         verdicts,                // .reflection/verdict_<session>.json
         captures,                // .reflection/reflections/*.reflection.json
         storage,                 // memory/reflections.jsonl
+        lessons,                 // memory/lessons.jsonl, and memory/attempts.jsonl to read
         generator,               // heuristic, command, agent or llm
         shared::reflection_service, // generate (in time, or by the heuristic), save, recall, format, prune
         decomposer,              // who is asked for the parts of a task; nobody unless `decompose` says so
@@ -78,6 +79,7 @@ pub fn reflection_service_live() -> Layers {
         models,
         subagents,
         storage,
+        lessons,
         generator,
         shared::reflection_service
     ])
@@ -208,6 +210,10 @@ async fn captures(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<
 
 async fn storage(settings: Svc<dyn Settings>) -> Result<Svc<dyn Storage>, Infallible> {
     Ok(Svc::new(JsonlStorage::of(settings.project(), Seals::of(settings.project()))))
+}
+
+async fn lessons(settings: Svc<dyn Settings>) -> Result<Svc<dyn Lessons>, Infallible> {
+    Ok(Svc::new(LessonFiles::of(settings.project(), Seals::of(settings.project()))))
 }
 
 /// The configured generator. Its time limit and the heuristic behind it are the reflection service's: one that is swapped in has them too.

@@ -3,7 +3,7 @@
 use super::failure::failed_output;
 use crate::curation::State;
 use crate::domain::{IdError, Reflection, Signature, TaskId};
-use crate::recall::{FailureKey, Index, Lesson, Match, Project};
+use crate::recall::{Index, Lesson, Match, Project, failure_key};
 
 /// Less than this says nothing: every two failures of one tool have some words in common.
 const LEAST_SCORE: f64 = 0.05;
@@ -28,7 +28,7 @@ pub struct FittingLesson {
 /// None in practice: the name that stands for the output is a valid one.
 pub fn fitting_lessons(lessons: Vec<Reflection>, output: &str, limit: usize) -> Result<Vec<FittingLesson>, IdError> {
     let failure = failed_output(TaskId::new("search")?, 1, output);
-    let wanted = FailureKey::of(&failure.signature, output);
+    let wanted = failure_key(&failure.signature, output);
     let lessons: Vec<Lesson> = lessons.into_iter().map(as_lesson).collect();
     let mut found = Index::of(&lessons).like(&wanted, |_| true);
     let score = |found: &Match| f64::midpoint(found.lines, found.words);
@@ -42,13 +42,18 @@ pub fn fitting_lessons(lessons: Vec<Reflection>, output: &str, limit: usize) -> 
     Ok(found.into_iter().map(of).collect())
 }
 
-/// A reflection by what it says: the output that it is about is not kept.
+/// A reflection by the failure that it is about, and by what it says.
 fn as_lesson(reflection: Reflection) -> Lesson {
     let words = format!("{}\n{}", reflection.analysis, reflection.suggestion);
-    let mut failure = FailureKey::of(&Signature::default(), &words);
+    let mut failure = failure_key(&Signature::default(), &words);
+    if let Some(known) = &reflection.failure {
+        let said = std::mem::take(&mut failure.lines);
+        failure = (**known).clone();
+        failure.lines.extend(said);
+    }
     // What is said of a failure may look like no line of one.
     if !failure.lines.contains(&reflection.analysis) {
         failure.lines.push(reflection.analysis.clone());
     }
-    Lesson { reflection, failure, state: State::Candidate, project: Project::Own, helps: None, seen: 1 }
+    Lesson { reflection, failure, state: State::Candidate, at_home: true, project: Project::Own, helps: None, seen: 1 }
 }

@@ -5,7 +5,7 @@ use crate::notify::{Bell, BellParams, Watched};
 use crate::orchestrator::{Loop, Services};
 use crate::reflection::{Fallback, ReflectionServiceLive, with_policies};
 use crate::services::{
-    Captures, Clock, CompletionVerifier, Decomposer, EventSink, Generator, Journal, Notifiers, Orchestrator,
+    Captures, Clock, CompletionVerifier, Decomposer, EventSink, Generator, Journal, Lessons, Notifiers, Orchestrator,
     ProgressJudge, ReflectionService, RunLock, Settings, Storage, Subagents, Tasks, Transcripts, Verdicts, Verifier,
     Workspaces,
 };
@@ -16,12 +16,14 @@ use std::sync::Arc;
 pub(super) async fn reflection_service(
     settings: Svc<dyn Settings>,
     storage: Svc<dyn Storage>,
+    lessons: Svc<dyn Lessons>,
     generator: Svc<dyn Generator>,
     clock: Svc<dyn Clock>,
 ) -> Result<Svc<dyn ReflectionService>, Infallible> {
     let first = with_policies(generator.into_arc(), settings.reflexion().generation_timeout);
     Ok(Svc::new(ReflectionServiceLive {
         storage: storage.into_arc(),
+        lessons: lessons.into_arc(),
         generator: Arc::new(Fallback { first }),
         clock: clock.into_arc(),
         settings: settings.reflexion().clone(),

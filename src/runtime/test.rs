@@ -10,11 +10,11 @@ use crate::layer::{Layers, Svc};
 use crate::notify::Nobody;
 use crate::reflection::Heuristic;
 use crate::services::{
-    Captures, Clock, CompletionVerifier, Decomposer, EventSink, Generator, Journal, Notifiers, Orchestrator,
+    Captures, Clock, CompletionVerifier, Decomposer, EventSink, Generator, Journal, Lessons, Notifiers, Orchestrator,
     ProgressJudge, ReflectionService, RunLock, Settings, Storage, Subagents, Tasks, Transcripts, Verdicts, Verifier,
     Workspaces,
 };
-use crate::storage::{InMemoryStorage, MemoryJournal, MemoryTranscripts, MemoryVerdicts};
+use crate::storage::{InMemoryLessons, InMemoryStorage, MemoryJournal, MemoryTranscripts, MemoryVerdicts};
 use crate::testing::{
     CannedGenerator, CollectedEvents, Forgetful, MemoryTasks, MemoryWorkspaces, ScriptedSubagent, ScriptedVerifier,
     TestClock, Undecided, Unlocked,
@@ -56,6 +56,7 @@ pub fn test() -> Layers {
         memory_captures,
         whole_tasks,
         in_memory_storage,
+        in_memory_lessons,
         heuristic,
         shared::reflection_service,
         memory_journal,
@@ -69,13 +70,13 @@ pub fn test() -> Layers {
 /// `ReflectionServiceTest`: always the same reflection, and a memory that keeps nothing.
 #[must_use]
 pub fn reflection_service_test() -> Layers {
-    layers![root: dyn ReflectionService; fixed_settings, test_clock, forgetful, canned, shared::reflection_service]
+    layers![root: dyn ReflectionService; fixed_settings, test_clock, forgetful, in_memory_lessons, canned, shared::reflection_service]
 }
 
 /// `ReflectionServiceTestWithStorage`: reflections by the rules, kept in memory.
 #[must_use]
 pub fn reflection_service_test_with_storage() -> Layers {
-    layers![root: dyn ReflectionService; fixed_settings, test_clock, in_memory_storage, heuristic, shared::reflection_service]
+    layers![root: dyn ReflectionService; fixed_settings, test_clock, in_memory_storage, in_memory_lessons, heuristic, shared::reflection_service]
 }
 
 async fn fixed_settings() -> Result<Svc<dyn Settings>, Infallible> {
@@ -120,6 +121,10 @@ async fn memory_verdicts() -> Result<Svc<dyn Verdicts>, Infallible> {
 
 async fn memory_captures() -> Result<Svc<dyn Captures>, Infallible> {
     Ok(Svc::new(MemoryCaptures::default()))
+}
+
+async fn in_memory_lessons() -> Result<Svc<dyn Lessons>, Infallible> {
+    Ok(Svc::new(InMemoryLessons::default()))
 }
 
 async fn in_memory_storage() -> Result<Svc<dyn Storage>, Infallible> {

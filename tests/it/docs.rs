@@ -6,8 +6,8 @@
 use assert_cmd::Command;
 use reflexion::config;
 use reflexion::domain::{
-    AttemptRecord, Capture, Event, FailureContext, JournalEntry, Reflection, Risk, RiskThreshold, RunReport,
-    SelfReport, SessionVerdict, Task, TaskMark, TranscriptRecord,
+    AttemptRecord, Capture, Event, FailureContext, JournalEntry, LessonEvent, Reflection, Risk, RiskThreshold,
+    RunReport, SelfReport, SessionVerdict, Task, TaskMark, TranscriptRecord,
 };
 use reflexion::prompt::parse_reply;
 use serde::Deserialize;
@@ -360,6 +360,10 @@ fn the_examples_of_the_formats_are_read() {
                 let attempt = parse::<AttemptRecord>(l, *line);
                 assert_eq!(serde_json::to_string(&attempt).unwrap(), l, "as it would be written");
             }),
+            "What becomes of lessons" => each().for_each(|l| {
+                let event = parse::<LessonEvent>(l, *line);
+                assert_eq!(serde_json::to_string(&event).unwrap(), l, "as it would be written");
+            }),
             "Transcripts" => each().for_each(|l| assert_eq!(parse::<TranscriptRecord>(l, *line).v, 1)),
             "Verdicts" => each().for_each(|l| assert_eq!(parse::<SessionVerdict>(l, *line).v, 1)),
             "Judged transcripts" => {
@@ -381,6 +385,7 @@ fn the_examples_of_the_formats_are_read() {
         "Journal",
         "Events",
         "Attempts",
+        "What becomes of lessons",
         "Transcripts",
         "Verdicts",
         "Judged transcripts",

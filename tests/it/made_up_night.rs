@@ -281,6 +281,7 @@ impl Night {
             origin: None,
             already_tried: None,
             signature: None,
+            failure: None,
             foreign: false,
         });
         id
@@ -302,6 +303,7 @@ impl Night {
                 agent: agent.to_owned(),
                 start: TreeId("t".to_owned()),
                 injected,
+                others: Vec::new(),
                 exposure: None,
                 resumes: None,
             },

@@ -38,6 +38,7 @@ mod parts;
 mod project;
 mod proof;
 mod queue;
+mod recall;
 mod report;
 mod report_page;
 mod results;

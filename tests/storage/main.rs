@@ -26,6 +26,7 @@ fn reflection(id: &str, subtask: &str, created: i64) -> Reflection {
         origin: None,
         already_tried: None,
         signature: None,
+        failure: None,
         foreign: false,
     }
 }

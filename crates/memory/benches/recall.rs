@@ -4,9 +4,9 @@
 //! takes to read it, how long the index takes to be built, the first answer and the later ones. The failures are made by a seeded generator: half of them
 //! are one of 2,000 that come again, in other words; the others share words, files and kinds of errors, but no line.
 
-use reflexion_core::domain::{Category, Reflection, ReflectionId, SessionId, Timestamp};
+use reflexion_core::domain::{Category, FailureKey, FailureKind, Reflection, ReflectionId, SessionId, Timestamp};
 use reflexion_memory::curation::State;
-use reflexion_memory::recall::{FailureKey, Index, Kind, Lesson, Limits, Project, Query};
+use reflexion_memory::recall::{Index, Lesson, Limits, Project, Query};
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -63,7 +63,7 @@ fn failure(random: &mut Random) -> FailureKey {
     }
     FailureKey {
         tool: tool.to_owned(),
-        kind: Kind::Tests,
+        kind: FailureKind::Tests,
         code: Some(error.to_owned()),
         tests,
         exceptions: vec![error.to_owned()],
@@ -100,9 +100,18 @@ fn lessons(count: usize) -> Vec<Lesson> {
                 origin: None,
                 already_tried: None,
                 signature: None,
+                failure: None,
                 foreign: false,
             };
-            Lesson { reflection, failure, state: State::Probation, project: Project::Own, helps: None, seen: 1 }
+            Lesson {
+                reflection,
+                failure,
+                state: State::Probation,
+                at_home: true,
+                project: Project::Own,
+                helps: None,
+                seen: 1,
+            }
         })
         .collect()
 }
@@ -177,7 +186,7 @@ fn main() {
 
 fn lesson_of(line: &str) -> Lesson {
     let (reflection, failure) = serde_json::from_str(line).expect("a lesson");
-    Lesson { reflection, failure, state: State::Probation, project: Project::Own, helps: None, seen: 1 }
+    Lesson { reflection, failure, state: State::Probation, at_home: true, project: Project::Own, helps: None, seen: 1 }
 }
 
 fn ask(index: &Index<'_>, lessons: &[Lesson]) {
@@ -187,13 +196,7 @@ fn ask(index: &Index<'_>, lessons: &[Lesson]) {
         let known = &lessons[random.below(lessons.len())];
         let failure = if n % 2 == 0 { known.failure.clone() } else { failure(&mut random) };
         let task = if n % 4 == 0 { known.reflection.task_id.clone() } else { "new".to_owned() };
-        queries.push(Query {
-            subtask: task.clone(),
-            task,
-            attempt: 2,
-            failure: Some(failure),
-            task_text: String::new(),
-        });
+        queries.push(Query { subtask: task.clone(), task, failure: Some(failure), task_text: String::new() });
     }
     let mut took: Vec<Duration> = Vec::new();
     let mut chosen = 0;
@@ -202,7 +205,7 @@ fn ask(index: &Index<'_>, lessons: &[Lesson]) {
         let once = || {
             let start = Instant::now();
             let recall = index.recall(query, &Limits::default());
-            (start.elapsed(), recall.chosen.len())
+            (start.elapsed(), recall.fits.len())
         };
         let (time, found) = (0..3).map(|_| once()).min().unwrap_or_default();
         chosen += usize::from(found > 0);

@@ -66,6 +66,14 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Let other tasks of this project see a lesson, one step further than it has come
+    Promote(LessonArgs),
+    /// Show a lesson in no prompt any more; its line stays
+    Retire(LessonArgs),
+    /// Keep a lesson as it is: no rule moves it
+    Pin(LessonArgs),
+    /// Leave a pinned lesson to the rules again
+    Unpin(LessonArgs),
     /// Store one reflection, read as JSON from stdin; missing ids and times are filled in
     Add {
         /// Print the stored reflection as JSON (it is printed in words otherwise)
@@ -102,4 +110,17 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Which lesson, and why.
+#[derive(Debug, clap::Args)]
+pub struct LessonArgs {
+    /// Its id, or the beginning of it that no other one has
+    pub id: String,
+    /// Why, in a sentence; `memory show` says it
+    #[arg(long, value_name = "TEXT")]
+    pub why: Option<String>,
+    /// Print `{"lesson","standing"}`
+    #[arg(long)]
+    pub json: bool,
 }

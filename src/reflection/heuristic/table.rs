@@ -75,6 +75,7 @@ fn earlier(attempt: u32, fingerprint: &str) -> Reflection {
         origin: None,
         already_tried: None,
         signature: Some(fingerprint.to_owned()),
+        failure: None,
         foreign: false,
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::{
     AttemptRecord, Expects, Life, Reflection, ReflectionId, RunKind, RunLog, Status, Task, TaskId, TaskList, Timestamp,
     Usage, Verdict, integration_branch,
 };
-use crate::effect::{Effect, trials};
+use crate::effect::{Effect, Whose, trials};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 impl Night {
@@ -56,6 +56,7 @@ impl Night {
             limits: limits(&replay),
             injection: injection(&replay.attempts),
             effect: None,
+            others_effect: None,
             head: replay.head,
             plan: replay.plan,
             tasks: replay.tasks,
@@ -139,8 +140,14 @@ impl Night {
     /// The same with what is known of the lessons' effect, if a coin decided about those of one of its attempts.
     #[must_use]
     pub fn with_effect(mut self, attempts: impl FnOnce() -> Vec<AttemptRecord>) -> Self {
-        let drew = self.attempts.iter().any(|attempt| attempt.exposure.is_some());
-        self.effect = drew.then(|| Effect::of(&trials(&attempts())));
+        let exposures = || self.attempts.iter().filter_map(|attempt| attempt.exposure.as_ref());
+        let own = exposures().any(|exposure| exposure.own.is_some());
+        let others = exposures().any(|exposure| exposure.others.is_some());
+        if own || others {
+            let attempts = attempts();
+            self.effect = own.then(|| Effect::of(&trials(&attempts, Whose::Own)));
+            self.others_effect = others.then(|| Effect::of(&trials(&attempts, Whose::Others)));
+        }
         self
     }
 

@@ -700,7 +700,7 @@ fn ending(word: &'static str) -> &'static str {
 }
 
 fn lessons(night: &Night) -> Option<Section> {
-    if night.lessons.is_empty() && night.effect.is_none() {
+    if night.lessons.is_empty() && night.effect.is_none() && night.others_effect.is_none() {
         return None;
     }
     let written: Vec<&Lesson> = night.lessons.iter().filter(|lesson| lesson.written).collect();
@@ -728,6 +728,9 @@ fn lessons(night: &Night) -> Option<Section> {
     if let Some(effect) = &night.effect {
         section.lead.push(text(format!("Over all runs: {}", effect_words(effect))));
     }
+    if let Some(effect) = &night.others_effect {
+        section.lead.push(text(format!("Lessons of other tasks, over all runs: {}", effect_words(effect))));
+    }
     let earlier = night.lessons.len() - count;
     if earlier > 0 {
         section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));
@@ -754,7 +757,9 @@ fn lesson_item(night: &Night, lesson: &Lesson) -> Item {
                 (Fate::Working, _) => "still working",
                 _ => "not judged",
             };
-            format!("attempt {} of {} ({came})", attempt.attempt, attempt.task)
+            let fit = attempt.others.iter().find(|fit| fit.lesson == lesson.id);
+            let why = fit.map(|fit| format!(": {}", foreign(&fit.why, 160))).unwrap_or_default();
+            format!("attempt {} of {} ({came}){why}", attempt.attempt, attempt.task)
         })
         .collect();
     if used.is_empty() {

@@ -398,7 +398,8 @@ impl Replay {
     }
 
     fn attempt_started(&mut self, at: Timestamp, entry: &JournalEntry) {
-        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, injected, exposure, .. } = entry
+        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, injected, others, exposure, .. } =
+            entry
         else {
             return;
         };
@@ -435,6 +436,7 @@ impl Replay {
             usage: Usage::default(),
             injected: injected.clone(),
             exposure: exposure.clone(),
+            others: others.clone(),
             reflection: None,
         });
         self.tasks[place].started = true;

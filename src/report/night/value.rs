@@ -1,7 +1,7 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::{
-    Ending, Exposure, Flaky, HealOutcome, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId, Risk, RunId,
+    Ending, Exposure, Fit, Flaky, HealOutcome, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId, Risk, RunId,
     RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
@@ -72,6 +72,9 @@ pub struct Night {
     /// Whether lessons help, as far as the project's retries tell; none where no coin was drawn in this run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<Effect>,
+    /// The same of lessons of other tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub others_effect: Option<Effect>,
     /// Who did what from when to when, for a timeline.
     pub spans: Vec<Span>,
     /// When no process worked on the run although it was not over.
@@ -309,6 +312,9 @@ pub struct NightAttempt {
     /// What a coin decided about its lessons; none where there was nothing to decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exposure: Option<Exposure>,
+    /// Why lessons of other tasks are in the prompt.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Fit>,
     /// The reflection on it.
     pub reflection: Option<ReflectionId>,
 }

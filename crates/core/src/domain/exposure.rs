@@ -8,21 +8,30 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// What a coin decided about the lessons of a retry. It is written down before the agent starts, so that no outcome can change it.
+/// What coins decided about the lessons of an attempt. It is written down before the agent starts, so that no outcome can change it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exposure {
     /// The `retry.start` in force: retries are compared with those of the same setting.
     pub start: RetryStart,
+    /// About lessons of the task itself; none where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Coin>,
+    /// About lessons of other tasks; none where none fits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub others: Option<Coin>,
+}
+
+/// What one coin decided.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Coin {
     /// How probable it was that the prompt holds the lessons; between 0 and 1.
     pub probability: f64,
-    /// What the coin decided: lessons in the prompt, or held out.
+    /// What it decided: lessons in the prompt, or held out.
     pub injected: bool,
-    /// The lessons that fit the retry.
+    /// The lessons that fit the attempt.
     pub candidates: Vec<ReflectionId>,
-    /// Those that the prompt holds; none where they were held out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub shown: Vec<ReflectionId>,
 }
 
 /// One ended attempt, as it stands in `memory/attempts.jsonl`. Everything in it is read from its run's journal.
@@ -62,19 +71,25 @@ pub struct AttemptRecord {
     /// Tokens that it, judging it and its reflection used; none where nobody says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// What the coin decided; none where there was nothing to decide.
+    /// The lessons that its prompt held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<ReflectionId>,
+    /// What coins decided; none where there was nothing to decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<Exposure>,
 }
 
 impl Exposure {
-    /// What is said of an attempt whose lessons were held out, after what it did.
-    pub const HELD_OUT: &str = "its lessons were held out to measure whether they help";
-
-    /// [`Exposure::HELD_OUT`], where that is so.
+    /// What is said of an attempt some of whose lessons were held out, after what it did.
     #[must_use]
     pub fn held_out(exposure: Option<&Self>) -> Option<&'static str> {
-        exposure.filter(|exposure| !exposure.injected).map(|_| Self::HELD_OUT)
+        let held_out = |coin: &Option<Coin>| coin.as_ref().is_some_and(|coin| !coin.injected);
+        let exposure = exposure?;
+        if held_out(&exposure.own) {
+            Some("its lessons were held out to measure whether they help")
+        } else {
+            held_out(&exposure.others).then_some("lessons of other tasks were held out to measure whether they help")
+        }
     }
 }
 
@@ -113,7 +128,8 @@ impl AttemptRecord {
         (since, start): (Timestamp, &JournalEntry),
         (at, end): (Timestamp, &JournalEntry),
     ) -> Option<Self> {
-        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, exposure, .. } = start else {
+        let JournalEntry::AttemptStarted { task, subtask, attempt, session, agent, injected, exposure, .. } = start
+        else {
             return None;
         };
         let record = Self {
@@ -132,6 +148,7 @@ impl AttemptRecord {
             // A clock that was set back makes no time negative.
             duration_ms: Duration::try_from(at.duration_since(since)).map_or(0, milliseconds),
             tokens: None,
+            shown: injected.clone(),
             exposure: exposure.clone(),
         };
         if let JournalEntry::AttemptDropped { ending, usage, judging_usage, .. } = end {
@@ -187,7 +204,8 @@ mod tests {
     fn a_journal_of_an_older_version_has_no_exposure_and_a_new_one_is_read_back() {
         let JournalEntry::AttemptStarted { exposure: None, .. } = entry(started("s", 2)) else { panic!("an exposure") };
         let mut new = started("s", 2);
-        new["exposure"] = json!({ "start": "fresh", "probability": 0.8, "injected": false, "candidates": ["ref-1"] });
+        let coin = json!({ "probability": 0.8, "injected": false, "candidates": ["ref-1"] });
+        new["exposure"] = json!({ "start": "fresh", "own": coin });
         assert_eq!(serde_json::to_value(entry(new.clone())).unwrap(), new);
     }
 
@@ -195,7 +213,8 @@ mod tests {
     fn every_ended_attempt_is_one_record() {
         let mut retry = started("s2", 2);
         retry["exposure"] =
-            json!({ "start": "auto", "probability": 0.8, "injected": true, "candidates": ["r"], "shown": ["r"] });
+            json!({ "start": "auto", "others": { "probability": 0.8, "injected": true, "candidates": ["r"] } });
+        retry["injected"] = json!(["r"]);
         let judged = json!({ "type": "attempt_judged", "task": "a", "subtask": "a", "attempt": 1, "session": "s1",
             "ending": { "kind": "finished" }, "usage": { "input": 40, "output": 2 }, "tree": "t", "verdict": "false_done",
             "failure": "false_done", "signature": "f1", "reflectionUsage": { "output": 8 } });
@@ -207,6 +226,9 @@ mod tests {
         let told: Vec<_> = records.iter().map(|one| (one.attempt, one.verdict, one.tokens, one.duration_ms)).collect();
         assert_eq!(told, [(1, Some(Verdict::FalseDone), Some(50), 1000), (2, None, None, 1000)]);
         assert_eq!((records[0].signature.as_deref(), &records[1].ending), (Some("f1"), &Some(Ending::Auth)));
-        assert!(records[1].exposure.as_ref().is_some_and(|exposure| exposure.injected));
+        assert!(
+            records[1].exposure.as_ref().is_some_and(|exposure| exposure.own.is_none() && exposure.others.is_some())
+        );
+        assert_eq!(records[1].shown, [ReflectionId::new("r")]);
     }
 }

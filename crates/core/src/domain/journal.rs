@@ -1,9 +1,9 @@
 //! Journal entries: what a run writes down before and after each effect, so that a killed run can be understood.
 
 use super::{
-    Again, AttemptCount, Ending, Exposure, FailureType, Flaky, HealOutcome, Proof, ProofHunks, ProofRuns, Proposal,
-    ReflectionId, Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom, TaskId, TaskReport,
-    Timestamp, TreeId, Usage, Verdict,
+    Again, AttemptCount, Ending, Exposure, FailureType, Fit, Flaky, HealOutcome, Proof, ProofHunks, ProofRuns,
+    Proposal, ReflectionId, Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom, TaskId,
+    TaskReport, Timestamp, TreeId, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -105,7 +105,10 @@ pub enum JournalEntry {
         start: TreeId,
         /// The reflections in its prompt.
         injected: Vec<ReflectionId>,
-        /// What a coin decided about its lessons; none where there was nothing to decide.
+        /// Why those of other tasks are among them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        others: Vec<Fit>,
+        /// What coins decided about its lessons; none where there was nothing to decide.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exposure: Option<Exposure>,
         /// The agent's own conversation that is gone on with after a limit.

@@ -22,6 +22,7 @@
 //! | commit | what was committed, and what it changed | [`Commit`], [`FileChange`] |
 //! | event | something a watcher may want to show | [`Event`] |
 //! | exposure | whether the prompt of a retry held its lessons, or a coin held them out | [`Exposure`], [`AttemptRecord`] |
+//! | lesson event | what became of a reflection as a lesson for others | [`LessonEvent`] |
 //! | notice | something a person should hear of who is not watching | [`Notice`] |
 
 mod attempt;
@@ -34,12 +35,14 @@ mod decompose;
 mod event;
 mod exposure;
 mod failure;
+mod failure_key;
 mod flaky;
 mod guard;
 mod healing;
 mod ids;
 mod journal;
 mod later;
+mod lesson;
 mod mark;
 mod notice;
 mod outcome;
@@ -47,6 +50,7 @@ mod past;
 mod planning;
 pub mod policy;
 mod file_globs;
+mod recall;
 mod reflection;
 mod risk;
 mod run_log;
@@ -74,11 +78,12 @@ pub use completion::{
 };
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use event::{About, Event, EventKind};
-pub use exposure::{AttemptRecord, Exposure};
+pub use exposure::{AttemptRecord, Coin, Exposure};
 pub use failure::{
     CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, PrintedLine, Signature, TestSource,
     TestsBeside,
 };
+pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
@@ -89,11 +94,13 @@ pub use journal::{
     TurnReason, checked_otherwise,
 };
 pub use later::later;
+pub use lesson::{LessonChange, LessonEvent, LessonWriter};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use notice::{Notice, NoticeKind};
 pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
+pub use recall::{Fit, LeftOut, Recall, Recalled, Source};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
 pub use run_log::{Life, LoggedEntry, RunLog, Waiting};

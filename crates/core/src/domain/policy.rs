@@ -67,6 +67,12 @@ impl Project {
         self.root.join("memory").join("attempts.jsonl")
     }
 
+    /// What became of lessons: `memory/lessons.jsonl`.
+    #[must_use]
+    pub fn lessons_file(&self) -> PathBuf {
+        self.root.join("memory").join("lessons.jsonl")
+    }
+
     /// What this program keeps of a user, for all projects: `$XDG_STATE_HOME/reflexion`.
     #[must_use]
     pub fn user_state(&self) -> &Path {

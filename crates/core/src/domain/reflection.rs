@@ -1,6 +1,6 @@
 //! Reflections: the lesson of a failed attempt.
 
-use super::{ReflectionId, SessionId, Timestamp};
+use super::{FailureKey, ReflectionId, SessionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// One line of `memory/reflections.jsonl`: what went wrong, what to do differently, action items.
@@ -46,6 +46,9 @@ pub struct Reflection {
     /// Fingerprint of the failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
+    /// What the failure is known by, so that a like one in another task finds it; none where no check was red.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Box<FailureKey>>,
     /// Neither this program nor a person's command wrote it here, and nobody has adopted it: it reaches no prompt. Found out by the
     /// store when it is read, and never believed from a file.
     #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]

@@ -21,6 +21,7 @@
 //! | [`Decomposer`] | the parts of a task | `decomposition` | `decomposition::Nobody`, mock |
 //! | [`ReflectionService`] | generate, save, recall, format, prune | `reflection` | mock |
 //! | [`Storage`] | keeps reflections | `storage` | `storage::InMemoryStorage` |
+//! | [`Lessons`] | what became of reflections as lessons for other tasks | `storage` | `storage::InMemoryLessons` |
 //! | [`Journal`] | a run's intents and results | `storage` | `storage::MemoryJournal` |
 //! | [`Runs`], [`RunReader`], [`TranscriptReader`] | what runs left behind, and how they stand | `runtime`, from `storage` and `host` | `storage::MemoryRuns` |
 //! | [`Changes`] | the files that differ from where the work began | `host` | mock |
@@ -53,6 +54,7 @@ mod history;
 mod journal;
 mod judge;
 mod keep_awake;
+mod lessons;
 mod model;
 mod notifier;
 mod orchestrator;
@@ -86,6 +88,7 @@ pub use history::*;
 pub use journal::*;
 pub use judge::*;
 pub use keep_awake::*;
+pub use lessons::*;
 pub use model::*;
 pub use notifier::*;
 pub use orchestrator::*;

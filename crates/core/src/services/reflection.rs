@@ -1,8 +1,9 @@
 //! The reflection service: the whole life of a lesson behind one port.
 
 use super::{GeneratorError, PruneReport, StorageError, UsageMeter};
-use crate::domain::{FailureContext, Reflection, SubtaskId, TaskId};
+use crate::domain::{FailureContext, Output, Recall, Reflection, SessionId, Signature, SubtaskId, TaskId};
 use async_trait::async_trait;
+use std::collections::BTreeSet;
 
 /// Generates, keeps, recalls and formats reflections.
 ///
@@ -47,6 +48,37 @@ pub trait ReflectionService: Send + Sync {
     /// `storage_error`.
     async fn get_for_task(&self, task: &TaskId) -> Result<Vec<Reflection>, ReflectionError>;
 
+    /// The lessons for an attempt: of its own task, and of other tasks where a failure like its last one was met. Nothing is a normal answer.
+    ///
+    /// A service that says nothing of its own finds those of the task, and at most four times `limit` of each part.
+    ///
+    /// # Errors
+    /// `storage_error`.
+    async fn recall(&self, query: &RecallQuery) -> Result<Recall, ReflectionError> {
+        let all = self.get_for_task(&query.task).await?;
+        let all = all.into_iter().filter(|lesson| !query.without.contains(&lesson.session_id));
+        let (mut own, mut others): (Vec<_>, Vec<_>) = all.partition(|r| r.subtask_id == query.subtask.as_str());
+        own.truncate(query.limit.saturating_mul(4));
+        others.truncate(query.limit.saturating_mul(4));
+        own.append(&mut others);
+        Ok(Recall { own, ..Recall::default() })
+    }
+
+    /// What [`ReflectionService::recall`] found, as the section of a prompt.
+    fn format_recall(&self, recall: &Recall) -> PromptSection {
+        let lessons: Vec<Reflection> = recall.lessons().cloned().collect();
+        self.format_for_prompt(&lessons)
+    }
+
+    /// Decides what becomes of lessons by what is known now: which may help other tasks, and which reach no prompt any more. Says how many
+    /// have moved. A second call with nothing new moves none.
+    ///
+    /// # Errors
+    /// `storage_error`; none was moved then.
+    async fn curate(&self) -> Result<usize, ReflectionError> {
+        Ok(0)
+    }
+
     /// The section that goes into a prompt: without duplicates, fenced as data, within the byte budget.
     /// No reflections give an empty text.
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection;
@@ -56,6 +88,23 @@ pub trait ReflectionService: Send + Sync {
     /// # Errors
     /// `storage_error`; nothing was removed then.
     async fn prune(&self) -> Result<PruneReport, ReflectionError>;
+}
+
+/// What lessons are wanted for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecallQuery {
+    /// The task.
+    pub task: TaskId,
+    /// Its part; of the same name as the task where it has none.
+    pub subtask: SubtaskId,
+    /// What is asked, in words: before the first attempt nothing has failed, and this is all there is to find a lesson by.
+    pub text: String,
+    /// What the check printed that refuted the last attempt, and what that looks like; none before the first, and where no check was red.
+    pub failure: Option<(Signature, Output)>,
+    /// At most so many lessons of the task itself, of one kind.
+    pub limit: usize,
+    /// Lessons of these agent runs are not wanted.
+    pub without: BTreeSet<SessionId>,
 }
 
 /// Text for a prompt, and what it holds.

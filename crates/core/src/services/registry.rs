@@ -21,6 +21,7 @@ crate::service!(
     crate::services::Decomposer,
     crate::services::ReflectionService,
     crate::services::Storage,
+    crate::services::Lessons,
     crate::services::Journal,
     crate::services::RunLock,
     crate::services::Runs,

@@ -177,14 +177,20 @@ fn weakens(order: &Order) -> bool {
 fn is_check(object: &[String], behind: &[String]) -> bool {
     object.iter().enumerate().any(|(at, word)| {
         let next = object.get(at + 1).map(String::as_str);
-        let is_last =
-            next.is_none_or(|next| PARTS_OF_CHECKS.contains(&next) || ["and", "or"].contains(&next) || as_state(next));
+        let is_last = next.is_none_or(|next| {
+            PARTS_OF_CHECKS.contains(&next) || ["and", "or"].contains(&next) || as_state(next) || is_name(next)
+        });
         let of_project = word == "check" && (at > 0 && OF_THE_PROJECT.contains(&object[at - 1].as_str()));
         // `remove the checks for …` is about conditions of the code.
         let conditions = word == "checks"
             && matches!(behind.first().map(String::as_str), Some("for" | "if" | "that" | "whether" | "on" | "in"));
         is_last && ((CHECKS.contains(&word.as_str()) && !conditions) || of_project || is_test_name(word))
     })
+}
+
+/// A name and no word, as in `the test evict_all`.
+fn is_name(word: &str) -> bool {
+    word.contains(['_', '.', ':', '('])
 }
 
 fn as_state(word: &str) -> bool {

@@ -1,10 +1,9 @@
 //! What the rules would do next.
 
 use super::echo::Shingles;
-use super::event::{By, Change, Event};
 use super::gate::whole_text;
 use super::states::{Standing, State, States};
-use crate::domain::{Reflection, ReflectionId, Timestamp};
+use crate::domain::{LessonChange, LessonEvent, LessonWriter, Reflection, ReflectionId, Timestamp};
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,11 +45,11 @@ impl States {
     /// First duplicates are merged, then what harms is set apart and what helps is promoted, then quotas are kept: of too many live ones those go that are least
     /// likely to help, the older ones first. A pinned one counts and is never moved.
     #[must_use]
-    pub fn proposals(&self, now: Timestamp) -> Vec<Event> {
-        let mut moved: BTreeMap<ReflectionId, (Change, String)> = BTreeMap::new();
+    pub fn proposals(&self, now: Timestamp) -> Vec<LessonEvent> {
+        let mut moved: BTreeMap<ReflectionId, (LessonChange, String)> = BTreeMap::new();
         for (lesson, into) in self.duplicates() {
             let why = format!("it says the same about the same failure as {into}");
-            moved.insert(lesson, (Change::Merged { into }, why));
+            moved.insert(lesson, (LessonChange::Merged { into }, why));
         }
         for (lesson, standing) in self.standings.iter().filter(|(_, standing)| !standing.pinned) {
             if !moved.contains_key(lesson)
@@ -60,7 +59,8 @@ impl States {
             }
         }
         self.keep_quotas(&mut moved);
-        let event = |(lesson, (change, why))| Event { at: now, by: By::Rules, lesson, change, why, v: 1 };
+        let event =
+            |(lesson, (change, why))| LessonEvent { at: now, by: LessonWriter::Rules, lesson, change, why, v: 1 };
         moved.into_iter().map(event).collect()
     }
 
@@ -69,35 +69,36 @@ impl States {
     }
 
     /// What its effect, or the time, makes of a lesson.
-    fn by_effect(&self, lesson: &ReflectionId, standing: &Standing, now: Timestamp) -> Option<(Change, String)> {
+    fn by_effect(&self, lesson: &ReflectionId, standing: &Standing, now: Timestamp) -> Option<(LessonChange, String)> {
         let none = Measured { lesson: lesson.clone(), shown: 0, tasks: 0, passed_at_home: 0, helps: 0.5 };
         let effect = self.effects.get(lesson).unwrap_or(&none);
         let (shown, percent) = (effect.shown, effect.helps * 100.0);
         let measured = shown >= USES;
         if standing.state.is_live() && measured && effect.helps < HARMS {
             return Some((
-                Change::Quarantined,
+                LessonChange::Quarantined,
                 format!("shown {shown} times, it helps with a probability of {percent:.0} %"),
             ));
         }
         match standing.state {
             State::Candidate if standing.kept && effect.passed_at_home > 0 => {
-                Some((Change::Promoted, "an attempt of its own task passed with it".to_owned()))
+                Some((LessonChange::Promoted, "an attempt of its own task passed with it".to_owned()))
             }
             State::Probation if measured && effect.helps > HELPS && effect.tasks >= TASKS => {
                 let tasks = effect.tasks;
                 Some((
-                    Change::Promoted,
+                    LessonChange::Promoted,
                     format!("shown {shown} times in {tasks} tasks, it helps with a probability of {percent:.0} %"),
                 ))
             }
             State::Active if measured && effect.helps < NO_LONGER => Some((
-                Change::Demoted,
+                LessonChange::Demoted,
                 format!("shown {shown} times, it helps with a probability of only {percent:.0} %"),
             )),
-            State::Quarantined if standing.by_rules && is_over(standing.since, now) => {
-                Some((Change::Retired, format!("it was set apart {DAYS_APART} days ago, and nobody brought it back")))
-            }
+            State::Quarantined if standing.by_rules && is_over(standing.since, now) => Some((
+                LessonChange::Retired,
+                format!("it was set apart {DAYS_APART} days ago, and nobody brought it back"),
+            )),
             _ => None,
         }
     }
@@ -148,9 +149,9 @@ impl States {
     }
 
     /// Retires what is too much. Those stay that are pinned or likelier to help, of equal ones the newer.
-    fn keep_quotas(&self, moved: &mut BTreeMap<ReflectionId, (Change, String)>) {
-        let leaves = |moved: &BTreeMap<ReflectionId, (Change, String)>, id: &ReflectionId| {
-            moved.get(id).is_some_and(|(change, _)| !matches!(change, Change::Promoted | Change::Demoted))
+    fn keep_quotas(&self, moved: &mut BTreeMap<ReflectionId, (LessonChange, String)>) {
+        let leaves = |moved: &BTreeMap<ReflectionId, (LessonChange, String)>, id: &ReflectionId| {
+            moved.get(id).is_some_and(|(change, _)| !matches!(change, LessonChange::Promoted | LessonChange::Demoted))
         };
         let mut live: Vec<&Reflection> = self.live().filter(|reflection| !leaves(moved, &reflection.id)).collect();
         live.sort_by(|a, b| {
@@ -175,7 +176,7 @@ impl States {
                 continue;
             };
             if !self.is_pinned(&reflection.id) {
-                moved.insert(reflection.id.clone(), (Change::Retired, why));
+                moved.insert(reflection.id.clone(), (LessonChange::Retired, why));
             }
         }
     }
@@ -196,11 +197,11 @@ mod tests {
         Measured { lesson: ReflectionId::new(lesson), shown, tasks, passed_at_home: 0, helps }
     }
 
-    fn kept(id: &str) -> Event {
-        event(1, id, Change::Kept, By::Rules)
+    fn kept(id: &str) -> LessonEvent {
+        event(1, id, LessonChange::Kept, LessonWriter::Rules)
     }
 
-    fn proposed(states: &States) -> Vec<(String, Change)> {
+    fn proposed(states: &States) -> Vec<(String, LessonChange)> {
         states.proposals(at(DAY)).into_iter().map(|event| (event.lesson.to_string(), event.change)).collect()
     }
 
@@ -213,31 +214,37 @@ mod tests {
 
     #[test]
     fn effect_moves_lessons_once_it_is_known() {
-        let up = [kept("a"), event(2, "a", Change::Promoted, By::Rules)];
-        let of = |effect: Measured, events: &[Event]| proposed(&States::of(&lessons(&["a"]), events, &[effect]));
-        let one = |change: Change| vec![("a".to_owned(), change)];
-        assert_eq!(of(measured("a", 8, 1, 0.09), &[]), one(Change::Quarantined));
+        let up = [kept("a"), event(2, "a", LessonChange::Promoted, LessonWriter::Rules)];
+        let of = |effect: Measured, events: &[LessonEvent]| proposed(&States::of(&lessons(&["a"]), events, &[effect]));
+        let one = |change: LessonChange| vec![("a".to_owned(), change)];
+        assert_eq!(of(measured("a", 8, 1, 0.09), &[]), one(LessonChange::Quarantined));
         assert_eq!(of(measured("a", 7, 1, 0.01), &[]), [], "too few uses");
-        assert_eq!(of(Measured { passed_at_home: 1, ..measured("a", 1, 1, 0.5) }, &[kept("a")]), one(Change::Promoted));
+        assert_eq!(
+            of(Measured { passed_at_home: 1, ..measured("a", 1, 1, 0.5) }, &[kept("a")]),
+            one(LessonChange::Promoted)
+        );
         assert_eq!(
             of(Measured { passed_at_home: 1, ..measured("a", 1, 1, 0.5) }, &[]),
             [],
             "it has not passed the gate"
         );
-        assert_eq!(of(measured("a", 8, 2, 0.91), &up), one(Change::Promoted));
+        assert_eq!(of(measured("a", 8, 2, 0.91), &up), one(LessonChange::Promoted));
         assert_eq!(of(measured("a", 8, 1, 0.99), &up), [], "one task alone");
-        let active = [&up[..], &[event(3, "a", Change::Promoted, By::Rules)]].concat();
-        assert_eq!(of(measured("a", 20, 3, 0.4), &active), one(Change::Demoted));
-        let pinned = [event(4, "a", Change::Pinned, By::Person)];
+        let active = [&up[..], &[event(3, "a", LessonChange::Promoted, LessonWriter::Rules)]].concat();
+        assert_eq!(of(measured("a", 20, 3, 0.4), &active), one(LessonChange::Demoted));
+        let pinned = [event(4, "a", LessonChange::Pinned, LessonWriter::Person)];
         assert_eq!(of(measured("a", 20, 3, 0.01), &pinned), [], "pinned");
     }
 
     #[test]
     fn what_rules_set_apart_is_over_after_a_month() {
-        let apart = |by| States::of(&lessons(&["a"]), &[event(0, "a", Change::Quarantined, by)], &[]);
-        assert!(apart(By::Rules).proposals(at(29 * DAY)).is_empty());
-        assert_eq!(apart(By::Rules).proposals(at(30 * DAY))[0].change, Change::Retired);
-        assert!(apart(By::Person).proposals(at(90 * DAY)).is_empty(), "a person decides about what a person set apart");
+        let apart = |by| States::of(&lessons(&["a"]), &[event(0, "a", LessonChange::Quarantined, by)], &[]);
+        assert!(apart(LessonWriter::Rules).proposals(at(29 * DAY)).is_empty());
+        assert_eq!(apart(LessonWriter::Rules).proposals(at(30 * DAY))[0].change, LessonChange::Retired);
+        assert!(
+            apart(LessonWriter::Person).proposals(at(90 * DAY)).is_empty(),
+            "a person decides about what a person set apart"
+        );
     }
 
     #[test]
@@ -254,10 +261,10 @@ mod tests {
             about("c", "v1:2", words),
             about("d", "v1:1", "else"),
         ];
-        let into = |id: &str| Change::Merged { into: ReflectionId::new(id) };
+        let into = |id: &str| LessonChange::Merged { into: ReflectionId::new(id) };
         assert_eq!(proposed(&States::of(&all, &[], &[])), [("b".to_owned(), into("a"))]);
         assert_eq!(proposed(&States::of(&all, &[], &[measured("b", 3, 1, 0.8)])), [("a".to_owned(), into("b"))]);
-        let pinned = ["a", "b"].map(|id| event(1, id, Change::Pinned, By::Person));
+        let pinned = ["a", "b"].map(|id| event(1, id, LessonChange::Pinned, LessonWriter::Person));
         assert_eq!(
             proposed(&States::of(&all, &pinned[..1], &[measured("b", 3, 1, 0.8)])),
             [("b".to_owned(), into("a"))]
@@ -279,7 +286,7 @@ mod tests {
             retired(&States::of(&all, &[], &[measured("r0", 3, 1, 0.7), measured("r6", 3, 1, 0.3)])),
             ["r1", "r6"]
         );
-        let pin = event(1, "r0", Change::Pinned, By::Person);
+        let pin = event(1, "r0", LessonChange::Pinned, LessonWriter::Person);
         assert_eq!(retired(&States::of(&all, &[pin], &[])), ["r1", "r2"]);
         let many: Vec<String> = (0..502).map(|n| format!("m{n:03}")).collect();
         let many = lessons(&many.iter().map(String::as_str).collect::<Vec<_>>());
@@ -291,8 +298,11 @@ mod tests {
         let mut all = lessons(&["a", "b", "c"]);
         all.push(Reflection { id: ReflectionId::new("d"), ..all[0].clone() });
         let effects = [measured("a", 9, 2, 0.95), measured("b", 9, 2, 0.05)];
-        let mut states =
-            States::of(&all, &[kept("a"), kept("c"), event(2, "a", Change::Promoted, By::Rules)], &effects);
+        let mut states = States::of(
+            &all,
+            &[kept("a"), kept("c"), event(2, "a", LessonChange::Promoted, LessonWriter::Rules)],
+            &effects,
+        );
         let first = states.proposals(at(DAY));
         assert_eq!(first.len(), 3, "{first:?}");
         states.add(&[], &first, &[]);

@@ -1,8 +1,7 @@
 //! How far each lesson has come: a fold over what happened to it.
 
-use super::event::{By, Change, Event};
 use super::rules::Measured;
-use crate::domain::{Origin, Reflection, ReflectionId, Timestamp};
+use crate::domain::{LessonChange, LessonEvent, LessonWriter, Origin, Reflection, ReflectionId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,10 +25,31 @@ pub enum State {
 }
 
 impl State {
+    /// The word used in files and on the screen.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Candidate => "candidate",
+            Self::Probation => "probation",
+            Self::Active => "active",
+            Self::Stale => "stale",
+            Self::Quarantined => "quarantined",
+            Self::Retired => "retired",
+        }
+    }
+
     /// Whether some prompt may hold it.
     #[must_use]
     pub fn is_live(self) -> bool {
         matches!(self, Self::Candidate | Self::Probation | Self::Active)
+    }
+}
+
+impl Standing {
+    /// Whether the prompts of its own task may hold it: a lesson that rules have merged or found too many still says something there.
+    #[must_use]
+    pub fn is_live_at_home(&self) -> bool {
+        self.state.is_live() || (self.state == State::Retired && self.by_rules && !self.apart)
     }
 }
 
@@ -54,13 +74,15 @@ pub struct Standing {
     pub since: Timestamp,
     /// Rules set it apart, not a person.
     pub by_rules: bool,
+    /// It was set apart because of what it says or does, before it was over.
+    pub apart: bool,
 }
 
 /// The state of every lesson. The same lines give the same states, in any order, in any number of parts, and read twice.
 #[derive(Debug, Clone, Default)]
 pub struct States {
     pub(super) reflections: BTreeMap<ReflectionId, Reflection>,
-    events: BTreeSet<Event>,
+    events: BTreeSet<LessonEvent>,
     pub(super) effects: BTreeMap<ReflectionId, Measured>,
     pub(super) standings: BTreeMap<ReflectionId, Standing>,
 }
@@ -69,26 +91,26 @@ impl States {
     /// Folds all that is known.
     ///
     /// ```
-    /// # use reflexion_core::domain::{Reflection, ReflectionId};
-    /// # use reflexion_memory::curation::{Event, State, States};
+    /// # use reflexion_core::domain::{LessonEvent, Reflection, ReflectionId};
+    /// # use reflexion_memory::curation::{State, States};
     /// # let line = r#"{"id":"r","sessionId":"s","taskId":"t","subtaskId":"t","attemptNumber":1,"category":"root_cause",
     /// #   "analysis":"a","suggestion":"b","createdAt":"2026-01-02T03:04:05Z"}"#;
     /// # let reflection: Reflection = serde_json::from_str(line)?;
     /// # let event = r#"{"v":1,"at":"2026-01-03T00:00:00Z","lesson":"r","event":"quarantined","why":"it harms","by":"rules"}"#;
-    /// let event: Event = serde_json::from_str(event)?;
+    /// let event: LessonEvent = serde_json::from_str(event)?;
     /// let states = States::of(&[reflection], &[event], &[]);
     /// assert_eq!(states.state(&ReflectionId::new("r")), State::Quarantined);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     #[must_use]
-    pub fn of(reflections: &[Reflection], events: &[Event], effects: &[Measured]) -> Self {
+    pub fn of(reflections: &[Reflection], events: &[LessonEvent], effects: &[Measured]) -> Self {
         let mut states = Self::default();
         states.add(reflections, events, effects);
         states
     }
 
     /// Adds what has come since. Of an effect that is known already the new one counts.
-    pub fn add(&mut self, reflections: &[Reflection], events: &[Event], effects: &[Measured]) {
+    pub fn add(&mut self, reflections: &[Reflection], events: &[LessonEvent], effects: &[Measured]) {
         // Of two lines with one id the first is the lesson: nobody replaces it by writing another.
         for reflection in reflections {
             self.reflections.entry(reflection.id.clone()).or_insert_with(|| reflection.clone());
@@ -110,6 +132,12 @@ impl States {
         self.standing(lesson).map_or(State::Retired, |standing| standing.state)
     }
 
+    /// What was measured of a lesson; none where no prompt showed it.
+    #[must_use]
+    pub fn measured(&self, lesson: &ReflectionId) -> Option<&Measured> {
+        self.effects.get(lesson)
+    }
+
     /// Every lesson by its id.
     pub fn iter(&self) -> impl Iterator<Item = (&ReflectionId, &Standing)> {
         self.standings.iter()
@@ -119,13 +147,14 @@ impl States {
         let mut standings: BTreeMap<_, _> = self.reflections.values().map(|r| (r.id.clone(), first(r))).collect();
         let mut merges = BTreeMap::new();
         for event in &self.events {
-            if let Change::Edited { reflection } = &event.change {
+            if let LessonChange::Edited { reflection } = &event.change {
                 let heir = standings.get(&event.lesson).map(|old| (old.kept, old.pinned));
                 if let (Some((kept, pinned)), Some(new)) = (heir, standings.get_mut(reflection))
                     && event.lesson != *reflection
                 {
-                    (new.kept, new.pinned) = (new.kept || kept || event.by == By::Person, new.pinned || pinned);
-                    if event.by == By::Person && new.state == State::Candidate {
+                    (new.kept, new.pinned) =
+                        (new.kept || kept || event.by == LessonWriter::Person, new.pinned || pinned);
+                    if event.by == LessonWriter::Person && new.state == State::Candidate {
                         new.state = State::Probation;
                     }
                 }
@@ -134,7 +163,7 @@ impl States {
                 && apply(standing, event)
             {
                 match &event.change {
-                    Change::Merged { into } => merges.insert(event.lesson.clone(), into.clone()),
+                    LessonChange::Merged { into } => merges.insert(event.lesson.clone(), into.clone()),
                     _ => merges.remove(&event.lesson),
                 };
             }
@@ -161,6 +190,7 @@ fn first(reflection: &Reflection) -> Standing {
         why: why.to_owned(),
         since: reflection.created_at,
         by_rules: true,
+        apart: false,
     }
 }
 
@@ -178,48 +208,51 @@ fn first(reflection: &Reflection) -> Standing {
 /// | merged, edited, retired | retired | retired | retired | retired | retired | - |
 ///
 /// What rules say of a pinned one does not count.
-fn apply(standing: &mut Standing, event: &Event) -> bool {
+fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
     use State::{Active, Candidate, Probation, Quarantined, Retired, Stale};
-    let person = event.by == By::Person;
+    let person = event.by == LessonWriter::Person;
     if standing.pinned && !person {
         return false;
     }
     let was = standing.state;
     let now = match (&event.change, was) {
-        (Change::Pinned | Change::Unpinned, _) => {
-            standing.pinned = event.change == Change::Pinned;
+        (LessonChange::Pinned | LessonChange::Unpinned, _) => {
+            standing.pinned = event.change == LessonChange::Pinned;
             return true;
         }
-        (Change::Kept, _) if person || was.is_live() => {
+        (LessonChange::Kept, _) if person || was.is_live() => {
             standing.kept = true;
             if person && !matches!(was, Probation | Active) { Probation } else { was }
         }
-        (Change::Promoted, Candidate) if person || standing.kept => Probation,
-        (Change::Promoted, Probation) => Active,
-        (Change::Promoted, Stale | Quarantined | Retired) if person => Probation,
-        (Change::Demoted, Probation) => Candidate,
-        (Change::Demoted, Active) => Probation,
-        (Change::Stale { .. }, Candidate | Probation | Active) => Stale,
-        (Change::Quarantined, Candidate | Probation | Active | Stale) => Quarantined,
-        (Change::Merged { into }, Candidate | Probation | Active | Stale | Quarantined) if *into != event.lesson => {
+        (LessonChange::Promoted, Candidate) if person || standing.kept => Probation,
+        (LessonChange::Promoted, Probation) => Active,
+        (LessonChange::Promoted, Stale | Quarantined | Retired) if person => Probation,
+        (LessonChange::Demoted, Probation) => Candidate,
+        (LessonChange::Demoted, Active) => Probation,
+        (LessonChange::Stale { .. }, Candidate | Probation | Active) => Stale,
+        (LessonChange::Quarantined, Candidate | Probation | Active | Stale) => Quarantined,
+        (LessonChange::Merged { into }, Candidate | Probation | Active | Stale | Quarantined)
+            if *into != event.lesson =>
+        {
             Retired
         }
-        (Change::Edited { reflection }, Candidate | Probation | Active | Stale | Quarantined)
+        (LessonChange::Edited { reflection }, Candidate | Probation | Active | Stale | Quarantined)
             if *reflection != event.lesson =>
         {
             Retired
         }
-        (Change::Retired, Candidate | Probation | Active | Stale | Quarantined) => Retired,
+        (LessonChange::Retired, Candidate | Probation | Active | Stale | Quarantined) => Retired,
         _ => return false,
     };
-    standing.kept |= person && event.change == Change::Promoted;
+    standing.kept |= person && event.change == LessonChange::Promoted;
+    standing.apart = now == Quarantined || (now == Retired && was == Quarantined);
     standing.state = now;
     standing.by_rules = !person;
     standing.since = event.at;
     standing.why.clone_from(&event.why);
     standing.replaced_by = match &event.change {
-        Change::Edited { reflection } => Some(reflection.clone()),
-        Change::Merged { into } => Some(into.clone()),
+        LessonChange::Edited { reflection } => Some(reflection.clone()),
+        LessonChange::Merged { into } => Some(into.clone()),
         _ => None,
     };
     true
@@ -251,36 +284,42 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn state(events: &[Event]) -> State {
+    fn state(events: &[LessonEvent]) -> State {
         States::of(&[reflection("a", "t")], events, &[]).state(&ReflectionId::new("a"))
     }
 
     #[test]
     fn a_lesson_goes_up_and_down_step_by_step() {
-        let rules = |second, change| event(second, "a", change, By::Rules);
-        let up = [rules(1, Change::Kept), rules(2, Change::Promoted), rules(3, Change::Promoted)];
+        let rules = |second, change| event(second, "a", change, LessonWriter::Rules);
+        let up = [rules(1, LessonChange::Kept), rules(2, LessonChange::Promoted), rules(3, LessonChange::Promoted)];
         assert_eq!(state(&[]), State::Candidate);
         assert_eq!(state(&up[..2]), State::Probation);
         assert_eq!(state(&up), State::Active);
         assert_eq!(state(&up[1..]), State::Candidate, "what was not kept is not promoted");
-        assert_eq!(state(&[&up[..], &[rules(4, Change::Demoted)]].concat()), State::Probation);
-        let apart = [&up[..], &[rules(4, Change::Quarantined), rules(5, Change::Promoted)]].concat();
+        assert_eq!(state(&[&up[..], &[rules(4, LessonChange::Demoted)]].concat()), State::Probation);
+        let apart = [&up[..], &[rules(4, LessonChange::Quarantined), rules(5, LessonChange::Promoted)]].concat();
         assert_eq!(state(&apart), State::Quarantined, "rules do not bring it back");
-        assert_eq!(state(&[&apart[..], &[event(6, "a", Change::Promoted, By::Person)]].concat()), State::Probation);
-        let gone = Change::Stale { path: "src/a.rs".to_owned() };
+        assert_eq!(
+            state(&[&apart[..], &[event(6, "a", LessonChange::Promoted, LessonWriter::Person)]].concat()),
+            State::Probation
+        );
+        let gone = LessonChange::Stale { path: "src/a.rs".to_owned() };
         assert_eq!(state(&[&up[..], &[rules(4, gone)]].concat()), State::Stale);
     }
 
     #[test]
     fn rules_leave_a_pinned_one_and_a_person_has_the_last_word() {
-        let pinned = event(1, "a", Change::Pinned, By::Person);
-        let apart = event(2, "a", Change::Quarantined, By::Rules);
+        let pinned = event(1, "a", LessonChange::Pinned, LessonWriter::Person);
+        let apart = event(2, "a", LessonChange::Quarantined, LessonWriter::Rules);
         assert_eq!(state(&[pinned.clone(), apart.clone()]), State::Candidate);
-        let freed = event(2, "a", Change::Unpinned, By::Person);
-        assert_eq!(state(&[pinned.clone(), freed, event(3, "a", Change::Quarantined, By::Rules)]), State::Quarantined);
-        assert_eq!(state(&[pinned, event(2, "a", Change::Retired, By::Person)]), State::Retired);
+        let freed = event(2, "a", LessonChange::Unpinned, LessonWriter::Person);
         assert_eq!(
-            state(&[event(2, "a", Change::Kept, By::Person), apart]),
+            state(&[pinned.clone(), freed, event(3, "a", LessonChange::Quarantined, LessonWriter::Rules)]),
+            State::Quarantined
+        );
+        assert_eq!(state(&[pinned, event(2, "a", LessonChange::Retired, LessonWriter::Person)]), State::Retired);
+        assert_eq!(
+            state(&[event(2, "a", LessonChange::Kept, LessonWriter::Person), apart]),
             State::Probation,
             "of one instant a person's is last"
         );
@@ -289,15 +328,16 @@ mod tests {
     #[test]
     fn merged_ones_are_counted_where_they_went() {
         let all = ["a", "b", "c"].map(|id| reflection(id, "t"));
-        let merged =
-            |second, id, into: &str| event(second, id, Change::Merged { into: ReflectionId::new(into) }, By::Rules);
+        let merged = |second, id, into: &str| {
+            event(second, id, LessonChange::Merged { into: ReflectionId::new(into) }, LessonWriter::Rules)
+        };
         let states = States::of(&all, &[merged(1, "b", "a"), merged(2, "c", "b")], &[]);
         let a = states.standing(&ReflectionId::new("a")).unwrap();
         assert_eq!((a.seen, a.merged.len()), (3, 2));
         assert_eq!(states.state(&ReflectionId::new("c")), State::Retired);
         let circle = States::of(&all, &[merged(1, "b", "c"), merged(2, "c", "b")], &[]);
         assert_eq!(circle.standing(&ReflectionId::new("b")).unwrap().seen, 1);
-        let kept = event(3, "b", Change::Kept, By::Person);
+        let kept = event(3, "b", LessonChange::Kept, LessonWriter::Person);
         let back = States::of(&all, &[merged(1, "b", "a"), kept], &[]);
         assert_eq!(back.standing(&ReflectionId::new("a")).unwrap().seen, 1);
     }
@@ -305,8 +345,8 @@ mod tests {
     #[test]
     fn an_edited_lesson_hands_over_its_place() {
         let all = ["a", "b"].map(|id| reflection(id, "t"));
-        let edited = event(2, "a", Change::Edited { reflection: ReflectionId::new("b") }, By::Person);
-        let states = States::of(&all, &[event(1, "a", Change::Pinned, By::Person), edited], &[]);
+        let edited = event(2, "a", LessonChange::Edited { reflection: ReflectionId::new("b") }, LessonWriter::Person);
+        let states = States::of(&all, &[event(1, "a", LessonChange::Pinned, LessonWriter::Person), edited], &[]);
         assert_eq!(states.state(&ReflectionId::new("a")), State::Retired);
         assert_eq!(states.standing(&ReflectionId::new("a")).unwrap().replaced_by, Some(ReflectionId::new("b")));
         let new = states.standing(&ReflectionId::new("b")).unwrap();
@@ -320,28 +360,30 @@ mod tests {
         assert_eq!(States::default().state(&ReflectionId::new("a")), State::Retired);
         let by_person = Reflection { origin: Some(Origin::Person), ..reflection("a", "t") };
         assert_eq!(States::of(&[by_person], &[], &[]).state(&ReflectionId::new("a")), State::Probation);
-        let stray = event(1, "z", Change::Kept, By::Rules);
+        let stray = event(1, "z", LessonChange::Kept, LessonWriter::Rules);
         assert_eq!(States::of(&[], &[stray], &[]).iter().count(), 0);
     }
 
-    fn any_event() -> impl Strategy<Value = Event> {
+    fn any_event() -> impl Strategy<Value = LessonEvent> {
         let lesson = prop::sample::select(vec!["a", "b", "c"]);
         let change = prop::sample::select(vec![
-            Change::Kept,
-            Change::Promoted,
-            Change::Demoted,
-            Change::Quarantined,
-            Change::Retired,
-            Change::Pinned,
-            Change::Unpinned,
-            Change::Merged { into: ReflectionId::new("a") },
-            Change::Merged { into: ReflectionId::new("b") },
-            Change::Edited { reflection: ReflectionId::new("c") },
-            Change::Stale { path: "x".to_owned() },
+            LessonChange::Kept,
+            LessonChange::Promoted,
+            LessonChange::Demoted,
+            LessonChange::Quarantined,
+            LessonChange::Retired,
+            LessonChange::Pinned,
+            LessonChange::Unpinned,
+            LessonChange::Merged { into: ReflectionId::new("a") },
+            LessonChange::Merged { into: ReflectionId::new("b") },
+            LessonChange::Edited { reflection: ReflectionId::new("c") },
+            LessonChange::Stale { path: "x".to_owned() },
         ]);
-        let by = prop::sample::select(vec![By::Rules, By::Person]);
-        (0..6i64, lesson, change, by)
-            .prop_map(|(second, lesson, change, by)| Event { at: at(second), ..event(second, lesson, change, by) })
+        let by = prop::sample::select(vec![LessonWriter::Rules, LessonWriter::Person]);
+        (0..6i64, lesson, change, by).prop_map(|(second, lesson, change, by)| LessonEvent {
+            at: at(second),
+            ..event(second, lesson, change, by)
+        })
     }
 
     proptest! {
@@ -349,7 +391,7 @@ mod tests {
         fn the_order_the_parts_and_repetition_do_not_matter(events in prop::collection::vec(any_event(), 0..24), cut in 0usize..24) {
             let all = ["a", "b", "c"].map(|id| reflection(id, "t"));
             let whole = States::of(&all, &events, &[]);
-            let twice: Vec<Event> = events.iter().rev().chain(&events).cloned().collect();
+            let twice: Vec<LessonEvent> = events.iter().rev().chain(&events).cloned().collect();
             prop_assert_eq!(&States::of(&all, &twice, &[]).standings, &whole.standings);
             let (one, two) = events.split_at(cut.min(events.len()));
             let mut parts = States::of(&all[..2], two, &[]);

@@ -1,14 +1,15 @@
 //! Lessons and events for the tests of this module and of recall.
 
-use super::event::{By, Change, Event};
-use crate::domain::{Category, Reflection, ReflectionId, SessionId, Timestamp};
+use crate::domain::{
+    Category, LessonChange, LessonEvent, LessonWriter, Reflection, ReflectionId, SessionId, Timestamp,
+};
 
 pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
-pub(crate) fn event(second: i64, lesson: &str, change: Change, by: By) -> Event {
-    Event { at: at(second), by, lesson: ReflectionId::new(lesson), change, why: "because".to_owned(), v: 1 }
+pub(crate) fn event(second: i64, lesson: &str, change: LessonChange, by: LessonWriter) -> LessonEvent {
+    LessonEvent { at: at(second), by, lesson: ReflectionId::new(lesson), change, why: "because".to_owned(), v: 1 }
 }
 
 pub(crate) fn reflection(id: &str, task: &str) -> Reflection {
@@ -28,6 +29,7 @@ pub(crate) fn reflection(id: &str, task: &str) -> Reflection {
         origin: None,
         already_tried: None,
         signature: None,
+        failure: None,
         foreign: false,
     }
 }

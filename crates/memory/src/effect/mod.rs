@@ -35,6 +35,6 @@ mod simulation;
 pub use interval::Interval;
 pub use lessons::{LessonEffect, lesson_effects};
 pub use paired::{Paired, paired};
-pub use record::trials;
+pub use record::{Whose, trials};
 pub use report::{Arm, Effect, Method, Verdict};
 pub use trial::{MAX_LESSONS, PROBABILITIES, Trial};

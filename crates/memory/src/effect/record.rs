@@ -7,19 +7,28 @@ use std::collections::HashMap;
 /// Attempts from this number on are compared with one another: there are few of each.
 const LATE: u32 = 4;
 
-/// The retries whose lessons a coin decided about, in the order of time.
+/// Whose lessons a coin decides about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Lessons of the task itself.
+    Own,
+    /// Lessons of other tasks.
+    Others,
+}
+
+/// The attempts whose lessons a coin decided about, in the order of time.
 ///
 /// Retries that nobody judged (limits, logins, an interruption) are none: they are done again, or say nothing about the lessons. An attempt that
 /// was judged `unverifiable` did not pass.
 #[must_use]
-pub fn trials(attempts: &[AttemptRecord]) -> Vec<Trial> {
+pub fn trials(attempts: &[AttemptRecord], whose: Whose) -> Vec<Trial> {
     let mut in_time: Vec<&AttemptRecord> = attempts.iter().filter(|attempt| attempt.verdict.is_some()).collect();
     in_time.sort_by_key(|attempt| attempt.at);
     let mut failed = HashMap::new();
     let mut trials = Vec::new();
     for attempt in in_time {
         let before = failed.insert((&attempt.task, &attempt.subtask), class(attempt));
-        trials.extend(trial(attempt, before.unwrap_or("unknown")));
+        trials.extend(trial(attempt, whose, before.unwrap_or("none")));
     }
     trials
 }
@@ -29,21 +38,26 @@ fn class(attempt: &AttemptRecord) -> &'static str {
     attempt.failure.map_or_else(|| attempt.verdict.map_or("unknown", Verdict::as_str), FailureType::as_str)
 }
 
-fn trial(attempt: &AttemptRecord, class: &str) -> Option<Trial> {
+fn trial(attempt: &AttemptRecord, whose: Whose, class: &str) -> Option<Trial> {
     let exposure = attempt.exposure.as_ref()?;
+    let (coin, of) = match whose {
+        Whose::Own => (exposure.own.as_ref()?, ""),
+        Whose::Others => (exposure.others.as_ref()?, "lessons of others, "),
+    };
+    let shown = coin.candidates.iter().filter(|lesson| attempt.shown.contains(lesson));
     let number = match attempt.attempt {
         late if late >= LATE => format!("{LATE} or later"),
         number => number.to_string(),
     };
     Some(Trial {
         task: attempt.task.to_string(),
-        stratum: format!("attempt {number}, {class}, {}", exposure.start.as_str()),
-        class: class.to_owned(),
-        probability: exposure.probability,
-        injected: exposure.injected,
+        stratum: format!("{of}attempt {number}, {class}, {}", exposure.start.as_str()),
+        class: format!("{of}{class}"),
+        probability: coin.probability,
+        injected: coin.injected,
         passed: attempt.verdict == Some(Verdict::Confirmed),
         tokens: attempt.tokens.unwrap_or(0),
-        lessons: exposure.shown.iter().map(|lesson| lesson.as_str().to_owned()).collect(),
+        lessons: shown.map(|lesson| lesson.as_str().to_owned()).collect(),
     })
 }
 
@@ -61,18 +75,20 @@ mod tests {
 
     #[test]
     fn a_retry_with_a_coin_is_a_trial_among_those_of_the_same_failure() {
-        let coin = |injected: bool| {
-            let shown = if injected { json!(["r"]) } else { json!([]) };
-            json!({ "start": "auto", "probability": 0.8, "injected": injected, "candidates": ["r"], "shown": shown })
-        };
+        let coin = |injected: bool| json!({ "start": "auto", "own": { "probability": 0.8, "injected": injected, "candidates": ["r"] } });
         let attempts = [
-            attempt(3, 30, json!({ "verdict": "confirmed", "exposure": coin(true), "tokens": 7 })),
+            attempt(
+                3,
+                30,
+                json!({ "verdict": "confirmed", "exposure": coin(true), "shown": ["r", "of another task"], "tokens": 7 }),
+            ),
             attempt(1, 10, json!({ "verdict": "failed", "failure": "empty_change" })),
             attempt(2, 20, json!({ "verdict": "unverifiable", "exposure": coin(false) })),
             // Nobody judged it.
             attempt(4, 15, json!({ "exposure": coin(true) })),
         ];
-        let trials = trials(&attempts);
+        assert!(trials(&attempts, Whose::Others).is_empty());
+        let trials = trials(&attempts, Whose::Own);
         let strata: Vec<_> =
             trials.iter().map(|trial| (trial.stratum.as_str(), trial.injected, trial.passed)).collect();
         assert_eq!(

@@ -1,11 +1,10 @@
 //! Which lessons go into a prompt.
 
 use super::index::{Index, Match, SIMILAR_LINES, SIMILAR_WORDS, Same};
-use super::key::{CommonTests, FailureKey};
+use super::key::{CommonTests, Fingerprinted as _};
 use super::lesson::{Lesson, Project};
 use crate::curation::{Order, State, contradict, orders};
-use crate::domain::{Reflection, ReflectionId};
-use serde::{Deserialize, Serialize};
+use crate::domain::{FailureKey, Fit, LeftOut, Reflection, Source};
 use std::cmp::Ordering;
 
 /// A first attempt sees a lesson only if it was measured to help with this probability,
@@ -26,8 +25,6 @@ pub struct Query {
     pub task: String,
     /// Its part; the same as the task where it has none.
     pub subtask: String,
-    /// The attempt that begins, from 1.
-    pub attempt: u32,
     /// How the last attempt failed; none before the first.
     pub failure: Option<FailureKey>,
     /// Title and description of the task.
@@ -37,7 +34,7 @@ pub struct Query {
 /// How much may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Tokens for all lessons together, as [`estimated_tokens`] counts them.
+    /// Tokens for lessons of other tasks together, as [`estimated_tokens`] counts them; those of the task itself are cut to the prompt's budget.
     pub tokens: usize,
     /// Lessons of the task itself.
     pub own: usize,
@@ -53,49 +50,12 @@ impl Default for Limits {
 }
 
 /// What was chosen, in the order of the prompt, and what was near and left out. Both may be empty.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Recall {
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Chosen {
     /// Chosen lessons.
-    pub chosen: Vec<Chosen>,
+    pub fits: Vec<Fit>,
     /// Lessons of the task, and similar ones, that were not chosen; never all the others.
     pub left_out: Vec<LeftOut>,
-}
-
-/// A chosen lesson.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Chosen {
-    /// The lesson.
-    pub id: ReflectionId,
-    /// Why it may be here at all.
-    pub source: Source,
-    /// How near its failure is, 0 to 1: 1 is the same failure, or the own task.
-    pub score: f64,
-    /// Why it was chosen, in a sentence.
-    pub why: String,
-}
-
-/// A lesson that was near.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LeftOut {
-    /// The lesson.
-    pub id: ReflectionId,
-    /// Why it was left out, in a sentence.
-    pub why: String,
-}
-
-/// Why a lesson may be in a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// It is of the same task.
-    Own,
-    /// It is about such a failure in another task of the project.
-    Similar,
-    /// It is about such a failure in another project, and proved itself.
-    Promoted,
 }
 
 /// About how many tokens a lesson takes in a prompt: a quarter of its ASCII characters, as English and code have about four to a token
@@ -132,23 +92,22 @@ impl Index<'_> {
     ///
     /// The same lessons, query and limits give the same answer.
     #[must_use]
-    pub fn recall(&self, query: &Query, limits: &Limits) -> Recall {
+    pub fn recall(&self, query: &Query, limits: &Limits) -> Chosen {
         let mut choice = Choice {
             lessons: self.lessons,
             common: self.common_tests(),
             limits,
             tokens: 0,
             taken: Vec::new(),
-            recall: Recall::default(),
+            chosen: Chosen::default(),
         };
         for (doc, why) in self.own(query) {
-            choice.offer(doc, Source::Own, 1.0, why);
+            choice.offer(doc, (Source::Own, 1.0, why));
         }
-        for (doc, score, why) in self.of_others(query, &mut choice.recall.left_out) {
-            let source = if self.lessons[doc].project == Project::Own { Source::Similar } else { Source::Promoted };
-            choice.offer(doc, source, score, why);
+        for other in self.of_others(query, &mut choice.chosen.left_out) {
+            choice.offer(other.doc, (other.source, other.score, other.why));
         }
-        choice.recall
+        choice.chosen
     }
 
     /// Lessons of the task: of the subtask first, the newest first.
@@ -165,7 +124,7 @@ impl Index<'_> {
     }
 
     /// Lessons of other tasks that are let in, the best first.
-    fn of_others(&self, query: &Query, left_out: &mut Vec<LeftOut>) -> Vec<(usize, f64, String)> {
+    fn of_others(&self, query: &Query, left_out: &mut Vec<LeftOut>) -> Vec<Candidate> {
         let other = |doc: usize| {
             let lesson = &self.lessons[doc];
             (lesson.reflection.task_id != query.task || lesson.project == Project::Foreign) && may_help_others(lesson)
@@ -175,7 +134,7 @@ impl Index<'_> {
             None => self.named_by(&query.task_text, other),
         };
         let_in.sort_by(|a, b| a.order(b, self.lessons));
-        let_in.into_iter().map(|candidate| (candidate.doc, candidate.score, candidate.why)).collect()
+        let_in
     }
 
     fn failed_alike(
@@ -207,7 +166,7 @@ impl Index<'_> {
     fn too_far(&self, far: &Match) -> LeftOut {
         let Match { lesson, lines, words, .. } = far;
         LeftOut {
-            id: self.lessons[*lesson].reflection.id.clone(),
+            lesson: self.lessons[*lesson].reflection.id.clone(),
             why: format!(
                 "its failure is not near enough: {:.0} % of the error lines (wanted: {:.0}), {:.0} % of the words (wanted: {:.0})",
                 lines * 100.0,
@@ -231,7 +190,7 @@ fn may_help_others(lesson: &Lesson) -> bool {
 /// A lesson of another task that is let in.
 struct Candidate {
     doc: usize,
-    same: bool,
+    source: Source,
     score: f64,
     why: String,
 }
@@ -251,13 +210,18 @@ impl Candidate {
             }
         };
         let score = if near.same.is_some() { 1.0 } else { near.lines.max(near.words) };
-        Self { doc: near.lesson, same: near.same.is_some(), score, why: format!("{what}{}", whence(lesson)) }
+        let source = match lesson.project {
+            Project::Foreign => Source::Promoted,
+            Project::Own if near.same.is_some() => Source::Same,
+            Project::Own => Source::Similar,
+        };
+        Self { doc: near.lesson, source, score, why: format!("{what}{}", whence(lesson)) }
     }
 
     fn named(doc: usize, share: f64, words: &[String], lesson: &Lesson) -> Self {
         let words: Vec<String> = words.iter().take(4).map(|word| format!("`{word}`")).collect();
         let why = format!("the task names what it is about ({}){}", words.join(", "), whence(lesson));
-        Self { doc, same: false, score: share, why }
+        Self { doc, source: Source::Named, score: share, why }
     }
 
     fn order(&self, other: &Self, lessons: &[Lesson]) -> Ordering {
@@ -266,7 +230,8 @@ impl Candidate {
         let home = (a.project == Project::Foreign).cmp(&(b.project == Project::Foreign));
         // What was never measured stands between what helps and what harms.
         let helps = b.helps.unwrap_or(0.5).total_cmp(&a.helps.unwrap_or(0.5));
-        let near = other.same.cmp(&self.same).then(other.score.total_cmp(&self.score));
+        // The same failure has the score 1.
+        let near = other.score.total_cmp(&self.score);
         home.then(helps).then(near).then(b.seen.cmp(&a.seen)).then(other.doc.cmp(&self.doc))
     }
 }
@@ -292,26 +257,29 @@ struct Choice<'a> {
     limits: &'a Limits,
     tokens: usize,
     taken: Vec<(usize, Source)>,
-    recall: Recall,
+    chosen: Chosen,
 }
 
 impl Choice<'_> {
-    fn offer(&mut self, doc: usize, source: Source, score: f64, why: String) {
-        let id = self.lessons[doc].reflection.id.clone();
+    fn offer(&mut self, doc: usize, (source, score, why): (Source, f64, String)) {
+        let Reflection { id, task_id, .. } = &self.lessons[doc].reflection;
+        let lesson = id.clone();
         if let Some(why) = self.against(doc, source) {
-            self.recall.left_out.push(LeftOut { id, why });
+            self.chosen.left_out.push(LeftOut { lesson, why });
             return;
         }
-        self.tokens += estimated_tokens(&self.lessons[doc].reflection);
+        if source != Source::Own {
+            self.tokens += estimated_tokens(&self.lessons[doc].reflection);
+        }
         self.taken.push((doc, source));
-        self.recall.chosen.push(Chosen { id, source, score, why });
+        self.chosen.fits.push(Fit { lesson, task: task_id.clone(), source, score, why });
     }
 
     /// What speaks against a lesson, in the order in which a person would ask.
     fn against(&self, doc: usize, source: Source) -> Option<String> {
         let lesson = &self.lessons[doc];
         let own = source == Source::Own;
-        if !lesson.state.is_live() || lesson.reflection.foreign {
+        if !(lesson.state.is_live() || own && lesson.at_home) || lesson.reflection.foreign {
             return Some(apart(lesson));
         }
         if let Some((first, _)) =
@@ -331,9 +299,7 @@ impl Choice<'_> {
             return Some(format!("{most} {which} stand before it"));
         }
         let (needed, left) = (estimated_tokens(&lesson.reflection), self.limits.tokens.saturating_sub(self.tokens));
-        // The first of the own ones is shortened by the prompt rather than left out.
-        (needed > left && !(own && taken == 0 && left > 0))
-            .then(|| format!("it takes about {needed} tokens, and {left} are left"))
+        (needed > left && !own).then(|| format!("it takes about {needed} tokens, and {left} are left"))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Which failures are like this one.
 
-use super::key::{CommonTests, FailureKey, Kind};
+use super::key::{CommonTests, Fingerprinted as _};
 use super::lesson::Lesson;
 use super::terms::{ByHash, hash, terms, terms_of, words};
 use super::texts::{Chains, Lines, Texts};
+use crate::domain::{FailureKey, FailureKind};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -243,7 +244,7 @@ impl<'a> Index<'a> {
     /// newer comes first.
     #[must_use]
     pub fn like(&self, failure: &FailureKey, may: impl Fn(usize) -> bool) -> Vec<Match> {
-        if failure.kind == Kind::Machine || failure.is_empty() {
+        if failure.kind == FailureKind::Machine || failure.is_empty() {
             return Vec::new();
         }
         let wanted = self.wanted(failure);
@@ -479,7 +480,7 @@ fn weighted(failure: &FailureKey) -> impl Iterator<Item = (&str, u16)> {
 
 /// What is found by, of a failure that is matched at all.
 fn texts_of(failure: &FailureKey) -> impl Iterator<Item = (&str, u16)> {
-    weighted(failure).take(if failure.kind == Kind::Machine { 0 } else { usize::MAX })
+    weighted(failure).take(if failure.kind == FailureKind::Machine { 0 } else { usize::MAX })
 }
 
 fn of_structure(head: [&str; 4], tests: u64) -> u64 {

@@ -3,7 +3,7 @@
 use super::mask::mask;
 use super::output::error_lines;
 use super::terms::{ByHash, hash};
-use crate::domain::Signature;
+use crate::domain::{FailureKey, FailureKind, Signature};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -20,104 +20,81 @@ const EXCEPTIONS: usize = 8;
 /// Frames further away from the failure than the third say less about it than its lines do.
 const FRAMES: usize = 3;
 
-/// What a failure is known by, without what changes from run to run: two equal keys are the same failure. One line of JSON holds it, and
-/// whatever is missing in it is empty.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct FailureKey {
-    /// `cargo`, `pytest`, …; `shell` where no tool was recognised.
-    pub tool: String,
-    /// What kind of failure it is.
-    pub kind: Kind,
-    /// Error code or exception type of the first failure.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub code: Option<String>,
-    /// Failing tests by their ids, sorted.
-    pub tests: Vec<String>,
-    /// Every kind of exception or code that the error lines name, sorted, at most 8.
-    pub exceptions: Vec<String>,
-    /// Places inside the project without their lines, the innermost first, at most 3: `src/pool.rs`, `calc.py in add`.
-    pub frames: Vec<String>,
-    /// Lines that say what is wrong, masked, see [`error_lines`].
-    pub lines: Vec<String>,
-}
-
-/// What kind of failure it is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// Tests fail.
-    Tests,
-    /// A compiler, a linter or a program names what is wrong.
-    Errors,
-    /// The machine or its limits ended the check: time, memory, disk. It says nothing about the work, and is never matched.
-    Machine,
-    /// Nothing more is known.
-    #[default]
-    #[serde(other)]
-    Unknown,
-}
-
-impl FailureKey {
-    /// The key of a check's failure: what the signature reads, and the error lines of the output.
-    ///
-    /// ```
-    /// # use reflexion_memory::recall::{FailureKey, Kind};
-    /// # use reflexion_core::domain::Signature;
-    /// let signature = Signature { tool: "pytest".into(), frame: Some("calc.py:3 in add".into()), ..Signature::default() };
-    /// let key = FailureKey::of(&signature, "E   ValueError: no number: 12\n");
-    /// assert_eq!((key.kind, key.frames[0].as_str()), (Kind::Errors, "calc.py in add"));
-    /// assert_eq!((key.exceptions[0].as_str(), key.lines[0].as_str()), ("ValueError", "E ValueError: no number: <n>"));
-    /// ```
-    #[must_use]
-    pub fn of(signature: &Signature, output: &str) -> Self {
-        let lines = error_lines(output);
-        let mut frames: Vec<String> = Vec::new();
-        for frame in
-            signature.frame.iter().map(|frame| without_line(frame)).chain(lines.iter().filter_map(|line| place(line)))
-        {
-            if frames.len() < FRAMES && !frames.contains(&frame) {
-                frames.push(frame);
-            }
-        }
-        let mut tests = signature.tests.clone();
-        tests.sort();
-        tests.dedup();
-        Self {
-            tool: signature.tool.clone(),
-            kind: kind(signature, &lines),
-            code: signature.code.clone(),
-            tests,
-            exceptions: exceptions(&lines),
-            frames,
-            lines,
+/// The key of a check's failure: what the signature reads, and the error lines of the output.
+///
+/// ```
+/// # use reflexion_core::domain::{FailureKind, Signature};
+/// # use reflexion_memory::recall::failure_key;
+/// let signature = Signature { tool: "pytest".into(), frame: Some("calc.py:3 in add".into()), ..Signature::default() };
+/// let key = failure_key(&signature, "E   ValueError: no number: 12\n");
+/// assert_eq!((key.kind, key.frames[0].as_str()), (FailureKind::Errors, "calc.py in add"));
+/// assert_eq!((key.exceptions[0].as_str(), key.lines[0].as_str()), ("ValueError", "E ValueError: no number: <n>"));
+/// ```
+#[must_use]
+pub fn failure_key(signature: &Signature, output: &str) -> FailureKey {
+    let lines = error_lines(output);
+    let mut frames: Vec<String> = Vec::new();
+    for frame in
+        signature.frame.iter().map(|frame| without_line(frame)).chain(lines.iter().filter_map(|line| place(line)))
+    {
+        if frames.len() < FRAMES && !frames.contains(&frame) {
+            frames.push(frame);
         }
     }
-
-    /// Nothing is known by which it could be found.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.tests.is_empty() && self.code.is_none() && self.frames.is_empty() && self.lines.is_empty()
+    let mut tests = signature.tests.clone();
+    tests.sort();
+    tests.dedup();
+    FailureKey {
+        tool: signature.tool.clone(),
+        kind: kind(signature, &lines),
+        code: signature.code.clone(),
+        tests,
+        exceptions: exceptions(&lines),
+        frames,
+        lines,
     }
+}
 
-    /// The fingerprints by which two failures are the same one.
-    ///
-    /// ```
-    /// # use reflexion_memory::recall::{CommonTests, FailureKey};
-    /// let key = FailureKey { tests: vec!["t::adds".into()], lines: vec!["b".into(), "a".into()], ..FailureKey::default() };
-    /// let turned = FailureKey { lines: vec!["a".into(), "b".into()], ..key.clone() };
-    /// assert_eq!(key.same(&CommonTests::default()), turned.same(&CommonTests::default()));
-    /// assert!(key.same(&CommonTests::default()).f1.unwrap().starts_with("v2:f1:"));
-    /// ```
-    #[must_use]
-    pub fn same(&self, common: &CommonTests) -> Fingerprints {
-        let digest = |kind: &str, parts: Option<Vec<&str>>| parts.map(|parts| text(kind, &parts));
-        Fingerprints { f1: digest("f1", self.structure(common)), f0: digest("f0", self.sorted_lines()) }
-    }
+/// The fingerprints by which two failures are the same one.
+///
+/// ```
+/// # use reflexion_core::domain::FailureKey;
+/// # use reflexion_memory::recall::{CommonTests, fingerprints};
+/// let key = FailureKey { tests: vec!["t::adds".into()], lines: vec!["b".into(), "a".into()], ..FailureKey::default() };
+/// let turned = FailureKey { lines: vec!["a".into(), "b".into()], ..key.clone() };
+/// let of = |key: &FailureKey| fingerprints(key, &CommonTests::default());
+/// assert_eq!(of(&key), of(&turned));
+/// assert!(of(&key).f1.unwrap().starts_with("v2:f1:"));
+/// ```
+#[must_use]
+pub fn fingerprints(failure: &FailureKey, common: &CommonTests) -> Fingerprints {
+    let digest = |kind: &str, parts: Option<Vec<&str>>| parts.map(|parts| text(kind, &parts));
+    Fingerprints { f1: digest("f1", failure.structure(common)), f0: digest("f0", failure.sorted_lines()) }
+}
 
+/// Which parts of a key make its fingerprints.
+pub(super) trait Fingerprinted {
     /// What F1 is made of: tool, kind, code, the innermost frame, the tests that are not common. None where no test and no frame is left, as
     /// a code alone is shared by unlike failures, and where the machine failed.
-    pub(super) fn structure(&self, common: &CommonTests) -> Option<Vec<&str>> {
+    fn structure(&self, common: &CommonTests) -> Option<Vec<&str>>;
+
+    /// The tests that are not common.
+    fn telling_tests(&self, common: &CommonTests) -> impl Iterator<Item = &str>;
+
+    /// What F1 is made of beside tests, if it is enough: with a test that tells, or, where no test failed, with a code and a frame that names a
+    /// function. A file and a code alone are not: of compilers' errors in one file every second pair would be wrong.
+    fn head(&self, tests_tell: bool) -> Option<[&str; 4]>;
+
+    /// Whether the error lines are enough for F0.
+    fn has_telling_lines(&self) -> bool;
+
+    /// What F0 is made of: the error lines, sorted. None where there is one alone and no test failed, because without its number a line like
+    /// `a.ts: error TS1005: ';' expected` is that of many errors, and where the machine failed.
+    fn sorted_lines(&self) -> Option<Vec<&str>>;
+}
+
+impl Fingerprinted for FailureKey {
+    fn structure(&self, common: &CommonTests) -> Option<Vec<&str>> {
         let mut tests: Vec<&str> = self.telling_tests(common).collect();
         let mut parts = self.head(!tests.is_empty())?.to_vec();
         tests.sort_unstable();
@@ -125,31 +102,25 @@ impl FailureKey {
         Some(parts)
     }
 
-    /// The tests that are not common.
-    pub(super) fn telling_tests(&self, common: &CommonTests) -> impl Iterator<Item = &str> {
+    fn telling_tests(&self, common: &CommonTests) -> impl Iterator<Item = &str> {
         self.tests.iter().map(String::as_str).filter(|test| !common.holds(test))
     }
 
-    /// What F1 is made of beside tests, if it is enough: with a test that tells, or, where no test failed, with a code and a frame that names a
-    /// function. A file and a code alone are not: of compilers' errors in one file every second pair would be wrong.
-    pub(super) fn head(&self, tests_tell: bool) -> Option<[&str; 4]> {
+    fn head(&self, tests_tell: bool) -> Option<[&str; 4]> {
         let frame = self.frames.first().map(String::as_str);
         let enough = tests_tell
             || (self.tests.is_empty() && self.code.is_some() && frame.is_some_and(|frame| frame.contains(" in ")));
-        let kind = if self.kind == Kind::Tests { "tests" } else { "errors" };
+        let kind = if self.kind == FailureKind::Tests { "tests" } else { "errors" };
         let head = [self.tool.as_str(), kind, self.code.as_deref().unwrap_or_default(), frame.unwrap_or_default()];
-        (enough && self.kind != Kind::Machine).then_some(head)
+        (enough && self.kind != FailureKind::Machine).then_some(head)
     }
 
-    /// Whether the error lines are enough for F0.
-    pub(super) fn has_telling_lines(&self) -> bool {
+    fn has_telling_lines(&self) -> bool {
         let enough = self.lines.len() > 1 || (!self.tests.is_empty() && !self.lines.is_empty());
-        enough && self.kind != Kind::Machine
+        enough && self.kind != FailureKind::Machine
     }
 
-    /// What F0 is made of: the error lines, sorted. None where there is one alone and no test failed, because without its number a line like
-    /// `a.ts: error TS1005: ';' expected` is that of many errors, and where the machine failed.
-    pub(super) fn sorted_lines(&self) -> Option<Vec<&str>> {
+    fn sorted_lines(&self) -> Option<Vec<&str>> {
         let mut lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         lines.sort_unstable();
         lines.dedup();
@@ -221,17 +192,17 @@ fn text(kind: &str, parts: &[&str]) -> String {
     text
 }
 
-fn kind(signature: &Signature, lines: &[String]) -> Kind {
+fn kind(signature: &Signature, lines: &[String]) -> FailureKind {
     const MACHINE: [&str; 3] = ["no space left on device", "cannot allocate memory", "disk quota exceeded"];
     let of_machine = |line: &String| MACHINE.iter().any(|words| line.to_ascii_lowercase().contains(words));
     if signature.timed_out || signature.out_of_memory || lines.iter().any(of_machine) {
-        Kind::Machine
+        FailureKind::Machine
     } else if !signature.tests.is_empty() {
-        Kind::Tests
+        FailureKind::Tests
     } else if signature.code.is_some() || signature.frame.is_some() {
-        Kind::Errors
+        FailureKind::Errors
     } else {
-        Kind::Unknown
+        FailureKind::Unknown
     }
 }
 
@@ -278,7 +249,7 @@ mod tests {
     fn key() -> FailureKey {
         FailureKey {
             tool: "pytest".to_owned(),
-            kind: Kind::Tests,
+            kind: FailureKind::Tests,
             code: Some("AssertionError".to_owned()),
             tests: vec!["t.py::adds".to_owned(), "t.py::runs".to_owned()],
             frames: vec!["calc.py in add".to_owned()],
@@ -290,13 +261,13 @@ mod tests {
     #[test]
     fn each_part_of_the_structure_tells_failures_apart_and_nothing_else_does() {
         let none = CommonTests::default();
-        let same = |other: FailureKey| key().same(&none).f1 == other.same(&none).f1;
+        let same = |other: FailureKey| fingerprints(&key(), &none).f1 == fingerprints(&other, &none).f1;
         assert!(same(FailureKey { lines: vec!["x".to_owned()], exceptions: vec!["Y".to_owned()], ..key() }));
         let behind = ["calc.py in add", "main.py"].map(str::to_owned).to_vec();
         assert!(same(FailureKey { frames: behind, ..key() }), "only the innermost frame counts");
         assert!(!same(FailureKey { tool: "unittest".to_owned(), ..key() }));
         assert!(!same(FailureKey { code: None, ..key() }));
-        assert!(!same(FailureKey { kind: Kind::Errors, ..key() }));
+        assert!(!same(FailureKey { kind: FailureKind::Errors, ..key() }));
         assert!(!same(FailureKey { tests: vec!["t.py::adds".to_owned()], ..key() }));
         assert!(!same(FailureKey { frames: vec!["calc.py in sub".to_owned()], ..key() }));
     }
@@ -306,17 +277,25 @@ mod tests {
         let runs = ["t.py::runs".to_owned()];
         let common = CommonTests::of(["a", "b", "c"].map(|task| (task, runs.as_slice())));
         let alone = FailureKey { tests: vec!["t.py::adds".to_owned()], ..key() };
-        assert_eq!(key().same(&common).f1, alone.same(&common).f1);
-        assert_eq!(FailureKey { tests: runs.to_vec(), ..key() }.same(&common).f1, None, "only the common one failed");
-        assert_eq!(FailureKey { tests: Vec::new(), frames: Vec::new(), ..key() }.same(&common).f1, None);
-        assert_eq!(FailureKey::default().same(&common), Fingerprints { f1: None, f0: None });
+        assert_eq!(fingerprints(&key(), &common).f1, fingerprints(&alone, &common).f1);
+        assert_eq!(
+            fingerprints(&FailureKey { tests: runs.to_vec(), ..key() }, &common).f1,
+            None,
+            "only the common one failed"
+        );
+        assert_eq!(fingerprints(&FailureKey { tests: Vec::new(), frames: Vec::new(), ..key() }, &common).f1, None);
+        assert_eq!(fingerprints(&FailureKey::default(), &common), Fingerprints { f1: None, f0: None });
         let one_line = FailureKey { tests: Vec::new(), ..key() };
-        assert_eq!(one_line.same(&common).f0, None, "one line is too little");
+        assert_eq!(fingerprints(&one_line, &common).f0, None, "one line is too little");
         let in_file = |frame: &str| FailureKey { tests: Vec::new(), frames: vec![frame.to_owned()], ..key() };
-        assert!(in_file("calc.py in add").same(&common).f1.is_some());
-        assert_eq!(in_file("src/lib.rs").same(&common).f1, None, "a file and a code are too little");
-        let machine = FailureKey { kind: Kind::Machine, ..key() };
-        assert_eq!(machine.same(&common), Fingerprints { f1: None, f0: None }, "a full disk is no failure of the work");
+        assert!(fingerprints(&in_file("calc.py in add"), &common).f1.is_some());
+        assert_eq!(fingerprints(&in_file("src/lib.rs"), &common).f1, None, "a file and a code are too little");
+        let machine = FailureKey { kind: FailureKind::Machine, ..key() };
+        assert_eq!(
+            fingerprints(&machine, &common),
+            Fingerprints { f1: None, f0: None },
+            "a full disk is no failure of the work"
+        );
     }
 
     #[test]
@@ -327,19 +306,13 @@ mod tests {
             frame: Some("/home/u/w/src/a.ts:3".to_owned()),
             ..Signature::default()
         };
-        let read = |output: &str| FailureKey::of(&signature, output);
+        let read = |output: &str| failure_key(&signature, output);
         let one = read("src/a.ts(3,5): error TS2322: Type 'x' is no 'y'.\nsrc/b.ts(4,1): error TS2554: Expected 2.\n");
-        assert_eq!((one.kind, one.exceptions), (Kind::Errors, vec!["TS2322".to_owned(), "TS2554".to_owned()]));
+        assert_eq!((one.kind, one.exceptions), (FailureKind::Errors, vec!["TS2322".to_owned(), "TS2554".to_owned()]));
         assert_eq!(one.frames, ["<path>/a.ts", "src/a.ts", "src/b.ts"]);
-        assert_eq!(read("ld: No space left on device, error 1\n").kind, Kind::Machine);
+        assert_eq!(read("ld: No space left on device, error 1\n").kind, FailureKind::Machine);
         let timed_out = Signature { timed_out: true, ..Signature::default() };
-        assert_eq!(FailureKey::of(&timed_out, "error: x").kind, Kind::Machine);
+        assert_eq!(failure_key(&timed_out, "error: x").kind, FailureKind::Machine);
         assert_eq!(without_line("calc.py:3 in add"), "calc.py in add");
-    }
-
-    #[test]
-    fn a_key_of_another_version_is_read_as_far_as_it_is_known() {
-        let read: FailureKey = serde_json::from_str(r#"{"kind":"weather","tool":"go","later":[1]}"#).unwrap();
-        assert_eq!((read.kind, read.tool.as_str()), (Kind::Unknown, "go"));
     }
 }

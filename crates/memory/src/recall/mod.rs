@@ -18,8 +18,8 @@ mod choose;
 #[cfg(test)]
 mod tests;
 
-pub use choose::{Chosen, LeftOut, Limits, Query, Recall, Source, estimated_tokens};
+pub use choose::{Chosen, Limits, Query, estimated_tokens};
 pub use index::{Index, Match, SIMILAR_LINES, SIMILAR_WORDS, Same};
-pub use key::{CommonTests, FailureKey, Fingerprints, Kind};
+pub use key::{CommonTests, Fingerprints, failure_key, fingerprints};
 pub use lesson::{Lesson, Project};
 pub use output::error_lines;

@@ -3,13 +3,13 @@
 use super::*;
 use crate::curation::State;
 use crate::curation::testing::reflection;
-use crate::domain::Reflection;
+use crate::domain::{FailureKey, FailureKind, Reflection, Source};
 
 fn key(tool: &str, tests: &[&str], lines: &[&str]) -> FailureKey {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     FailureKey {
         tool: tool.to_owned(),
-        kind: Kind::Tests,
+        kind: FailureKind::Tests,
         tests: owned(tests),
         lines: owned(lines),
         ..FailureKey::default()
@@ -18,7 +18,7 @@ fn key(tool: &str, tests: &[&str], lines: &[&str]) -> FailureKey {
 
 fn lesson(id: &str, task: &str, failure: FailureKey) -> Lesson {
     let reflection = Reflection { suggestion: format!("do {id}"), ..reflection(id, task) };
-    Lesson { reflection, failure, state: State::Probation, project: Project::Own, helps: None, seen: 1 }
+    Lesson { reflection, failure, state: State::Probation, at_home: true, project: Project::Own, helps: None, seen: 1 }
 }
 
 /// Twenty lessons about failures that have little in common.
@@ -37,22 +37,16 @@ fn others() -> Vec<Lesson> {
 }
 
 fn query(failure: FailureKey) -> Query {
-    Query {
-        task: "mine".to_owned(),
-        subtask: "mine".to_owned(),
-        attempt: 2,
-        failure: Some(failure),
-        task_text: String::new(),
-    }
+    Query { task: "mine".to_owned(), subtask: "mine".to_owned(), failure: Some(failure), task_text: String::new() }
 }
 
 fn chosen(lessons: &[Lesson], query: &Query, limits: &Limits) -> Vec<String> {
-    Index::of(lessons).recall(query, limits).chosen.into_iter().map(|chosen| chosen.id.to_string()).collect()
+    Index::of(lessons).recall(query, limits).fits.into_iter().map(|fit| fit.lesson.to_string()).collect()
 }
 
 fn why_not(lessons: &[Lesson], query: &Query, id: &str) -> String {
     let left_out = Index::of(lessons).recall(query, &Limits::default()).left_out;
-    left_out.into_iter().find(|left| left.id.as_str() == id).map_or_else(|| "not near".to_owned(), |left| left.why)
+    left_out.into_iter().find(|left| left.lesson.as_str() == id).map_or_else(|| "not near".to_owned(), |left| left.why)
 }
 
 fn boom() -> FailureKey {
@@ -87,7 +81,7 @@ fn the_same_and_the_similar_failure_are_found_and_others_are_not() {
     assert!(found[2].shared.iter().any(|word| word == "evict"), "{found:?}");
     assert!(index.like(&boom(), |_| false).is_empty());
     assert!(index.like(&FailureKey::default(), |_| true).is_empty());
-    let full_disk = FailureKey { kind: Kind::Machine, ..boom() };
+    let full_disk = FailureKey { kind: FailureKind::Machine, ..boom() };
     assert!(index.like(&full_disk, |_| true).is_empty());
     assert!(Index::of(&[]).like(&boom(), |_| true).is_empty());
 }
@@ -141,7 +135,7 @@ fn own_lessons_come_first_the_latest_of_the_part_before_all() {
     assert_eq!(chosen(&lessons, &query(boom()), &Limits { foreign: 0, ..more }), ["new", "old", "part"]);
     assert!(why_not(&lessons, &query(boom()), "old").contains("1 of this task"));
     let recall = Index::of(&lessons).recall(&query(boom()), &Limits::default());
-    assert_eq!((recall.chosen[0].source, recall.chosen[1].source), (Source::Own, Source::Similar));
+    assert_eq!((recall.fits[0].source, recall.fits[1].source), (Source::Own, Source::Same));
 }
 
 #[test]
@@ -157,15 +151,20 @@ fn a_candidate_stays_with_its_task_and_another_project_must_have_proved_itself()
     assert!(!seen(other_tool));
     for state in [State::Stale, State::Quarantined, State::Retired] {
         assert!(!seen(with(state, Project::Own)), "{state:?}");
-        let own = Lesson { state, ..lesson("l", "mine", boom()) };
+        let own = Lesson { state, at_home: false, ..lesson("l", "mine", boom()) };
         assert!(!seen(own.clone()), "{state:?}");
         assert_ne!(why_not(&[own], &query(boom()), "l"), "not near");
     }
+    assert!(seen(Lesson { state: State::Retired, ..lesson("l", "mine", boom()) }), "merged, and still the task's own");
     let mut foreign = lesson("l", "mine", boom());
     foreign.reflection.foreign = true;
     assert!(!seen(foreign), "a line that nobody adopted");
-    let namesake =
-        Lesson { project: Project::Foreign, state: State::Active, ..lesson("l", "mine", key("go", &[], &["x y"])) };
+    let namesake = Lesson {
+        project: Project::Foreign,
+        state: State::Active,
+        at_home: true,
+        ..lesson("l", "mine", key("go", &[], &["x y"]))
+    };
     assert!(!seen(namesake), "a task of another project with the same name is no own one");
 }
 
@@ -190,8 +189,13 @@ fn what_is_measured_ranks_and_nearness_only_lets_in() {
     let limits = Limits { foreign: 9, ..Limits::default() };
     assert_eq!(chosen(&lessons, &query(boom()), &limits), ["helpful", "unmeasured", "near"]);
     assert!(why_not(&lessons, &query(boom()), "far").contains("not near enough"));
-    let promoted =
-        Lesson { helps: Some(1.0), state: State::Active, project: Project::Foreign, ..lesson("promoted", "z", boom()) };
+    let promoted = Lesson {
+        helps: Some(1.0),
+        state: State::Active,
+        at_home: true,
+        project: Project::Foreign,
+        ..lesson("promoted", "z", boom())
+    };
     lessons.push(promoted);
     assert_eq!(
         chosen(&lessons, &query(boom()), &limits),
@@ -204,8 +208,8 @@ fn what_is_measured_ranks_and_nearness_only_lets_in() {
 fn before_a_first_attempt_the_bar_is_high() {
     let failure =
         FailureKey { frames: vec!["src/pool.rs".to_owned()], ..key("cargo", &["pool::test_evict"], &["boom"]) };
-    let proved = Lesson { state: State::Active, helps: Some(0.95), ..lesson("proved", "a", failure) };
-    let first = |text: &str| Query { failure: None, attempt: 1, task_text: text.to_owned(), ..query(boom()) };
+    let proved = Lesson { state: State::Active, at_home: true, helps: Some(0.95), ..lesson("proved", "a", failure) };
+    let first = |text: &str| Query { failure: None, task_text: text.to_owned(), ..query(boom()) };
     let seen = |lesson: &Lesson, text: &str| {
         let mut lessons = others();
         lessons.push(lesson.clone());
@@ -217,7 +221,7 @@ fn before_a_first_attempt_the_bar_is_high() {
     assert!(!seen(&proved, ""));
     assert!(!seen(&Lesson { helps: Some(0.8), ..proved.clone() }, names));
     assert!(!seen(&Lesson { helps: None, ..proved.clone() }, names));
-    assert!(!seen(&Lesson { state: State::Probation, ..proved }, names));
+    assert!(!seen(&Lesson { state: State::Probation, at_home: true, ..proved }, names));
 }
 
 #[test]
@@ -250,23 +254,22 @@ fn the_block_keeps_its_size() {
         lesson.reflection.analysis = "word ".repeat(240);
         lesson
     };
-    let lessons = [long("far", "a"), lesson("short", "b", boom()), long("own", "mine")];
+    let lessons = [long("first", "a"), long("second", "c"), lesson("short", "b", boom()), long("own", "mine")];
     let limits = Limits { foreign: 5, ..Limits::default() };
-    assert_eq!(chosen(&lessons, &query(boom()), &limits), ["own", "short"]);
-    assert!(why_not(&lessons[..1], &query(boom()), "far") == "not near", "it fits alone");
-    assert!(why_not(&[long("far", "a"), long("own", "mine")], &query(boom()), "far").contains("tokens"));
-    let huge = Limits { tokens: 50, ..limits };
-    assert_eq!(chosen(&lessons, &query(boom()), &huge), ["own"], "the own one is shortened");
-    assert_eq!(chosen(&lessons, &query(boom()), &Limits { tokens: 0, ..limits }), Vec::<String>::new());
+    assert_eq!(chosen(&lessons, &query(boom()), &limits), ["own", "short", "second"]);
+    assert!(why_not(&lessons, &query(boom()), "first").contains("stand before it"));
+    let small = Limits { tokens: 50, ..limits };
+    assert_eq!(chosen(&lessons, &query(boom()), &small), ["own", "short"], "the prompt shortens the own one");
+    assert_eq!(chosen(&lessons, &query(boom()), &Limits { tokens: 0, ..limits }), ["own"]);
 }
 
 #[test]
 fn nothing_is_a_normal_answer_and_the_same_question_has_the_same_answer() {
     let lessons = others();
     let strange = query(key("gcc", &[], &["undefined reference to `main`"]));
-    assert_eq!(Index::of(&lessons).recall(&strange, &Limits::default()).chosen, []);
+    assert_eq!(Index::of(&lessons).recall(&strange, &Limits::default()).fits, []);
     let limits = Limits { foreign: 9, own: 9, tokens: 4_000 };
     let again = || Index::of(&lessons).recall(&query(lessons[4].failure.clone()), &limits);
     assert_eq!(again(), again());
-    assert!(!again().chosen.is_empty());
+    assert!(!again().fits.is_empty());
 }

@@ -79,8 +79,8 @@ impl AttemptsFile {
         Ok(kept)
     }
 
-    /// Writes the lines of a run anew, from its journal. The file begins with the first run in which a coin was drawn, and then has the lines
-    /// of all runs: before that there is nothing that it could say.
+    /// Writes the lines of a run anew, from its journal. The file begins with the first run in which a prompt held lessons or a coin held them
+    /// out, and then has the lines of all runs: before that there is nothing that it could say.
     ///
     /// # Errors
     /// If the journal cannot be read or the file cannot be written; then it is as it was.
@@ -88,8 +88,9 @@ impl AttemptsFile {
         if self.place.look()?.is_some() {
             return self.write(std::slice::from_ref(run)).map(drop);
         }
-        let drew = self.attempts_of(run)?.iter().any(|attempt| attempt.exposure.is_some());
-        if drew { self.rebuild().map(drop) } else { Ok(()) }
+        let says = |attempt: &AttemptRecord| attempt.exposure.is_some() || !attempt.shown.is_empty();
+        let begins = self.attempts_of(run)?.iter().any(says);
+        if begins { self.rebuild().map(drop) } else { Ok(()) }
     }
 
     /// Writes the lines of all runs anew, and says how many attempts they are.
@@ -182,7 +183,7 @@ mod tests {
             root,
             run,
             attempts,
-            r#","exposure":{"start":"auto","probability":0.8,"injected":true,"candidates":["l"]}"#,
+            r#","exposure":{"start":"auto","own":{"probability":0.8,"injected":false,"candidates":["l"]}}"#,
         );
     }
 
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!((file.rebuild().unwrap(), file.read().unwrap()), (0, KeptAttempts::default()));
         assert!(!path.exists());
         let run = |name: &str| RunId::new(name).unwrap();
-        // Nothing is written before a coin was drawn, and everything then.
+        // Nothing is written before lessons were shown or held out, and everything then.
         write_journal(root.path(), "r0", 1, "");
         file.keep(&run("r0")).unwrap();
         assert!(!path.exists());

@@ -106,6 +106,7 @@ impl Foreign {
             origin: self.origin,
             already_tried: self.already_tried,
             signature: self.signature,
+            failure: None,
             foreign: false,
         })
     }

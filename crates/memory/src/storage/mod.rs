@@ -9,6 +9,7 @@
 //! | what | live | double |
 //! |---|---|---|
 //! | [`Storage`](crate::services::Storage) | [`JsonlStorage`] | [`InMemoryStorage`] |
+//! | [`Lessons`](crate::services::Lessons) | [`LessonFiles`] | [`InMemoryLessons`] |
 //! | [`Journal`](crate::services::Journal) | [`FileJournal`] | [`MemoryJournal`] |
 //! | [`Verdicts`](crate::services::Verdicts) | [`VerdictFiles`] | [`MemoryVerdicts`] |
 //! | [`Tasks`](crate::services::Tasks) | [`FileTasks`] | `testing::MemoryTasks` |
@@ -21,6 +22,7 @@ mod import;
 mod in_memory;
 mod journal;
 mod jsonl;
+mod lessons;
 mod line_tail;
 mod lines;
 mod locked_file;
@@ -52,6 +54,7 @@ pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;
 pub use journal::{FileJournal, MemoryJournal};
 pub use jsonl::JsonlStorage;
+pub use lessons::{InMemoryLessons, LessonFiles};
 pub use lines::{Line, MAX_LINE, for_each_line};
 pub use memory_runs::MemoryRuns;
 pub use past::read_past;

@@ -68,7 +68,11 @@ impl RunJournal {
 #[async_trait]
 impl Journal for RunJournal {
     async fn record(&self, entry: JournalEntry) -> Result<(), JournalError> {
-        let ends = matches!(entry, JournalEntry::RunEnded { .. });
+        let mut ends = matches!(entry, JournalEntry::RunEnded { .. });
+        if let JournalEntry::TaskEnded { report: Some(report), .. } = &entry {
+            // What its lessons did is known now, and tasks of the same run may learn from it.
+            ends = report.reflections_injected > 0;
+        }
         self.journal_for(&entry)?.record(entry).await?;
         if ends {
             self.keep_attempts().await;

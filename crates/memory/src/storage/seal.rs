@@ -42,6 +42,7 @@ type Keyed = Hmac<Sha256>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineKind {
     Reflection,
+    Lesson,
     Mark,
     Entry,
 }
@@ -50,21 +51,22 @@ impl LineKind {
     fn label(self) -> &'static [u8] {
         match self {
             Self::Reflection => b"reflection\0",
+            Self::Lesson => b"lesson\0",
             Self::Mark => b"mark\0",
             Self::Entry => b"entry\0",
         }
     }
 }
 
-/// By where it is: marks and journals of one project are nothing in another one. A reflection is: the memory of a clone is merged into
-/// that of another clone.
+/// By where it is: marks and journals of one project are nothing in another one. Reflections and what became of them are: the memory of a
+/// clone is merged into that of another clone.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct ProjectNumber(u128);
 
 impl ProjectNumber {
     /// What the digest of a line that follows no other is made of, beside the line.
     fn before(self, kind: LineKind) -> u128 {
-        if kind == LineKind::Reflection { 0 } else { self.0 }
+        if matches!(kind, LineKind::Reflection | LineKind::Lesson) { 0 } else { self.0 }
     }
 
     /// The same of a run's first entry.
@@ -87,6 +89,7 @@ struct Shared {
     records: Place,
     project: ProjectNumber,
     memory: Place,
+    lessons: Place,
     marks: Place,
     state_dir: PathBuf,
     kept_key: Mutex<Option<Keyed>>,
@@ -111,6 +114,7 @@ impl Seals {
             records: Place::new(user, "records"),
             project: number,
             memory: Place::with_names(&project.memory_file(), 2),
+            lessons: Place::with_names(&project.lessons_file(), 2),
             marks: state::state(&state_dir).join("tasks.jsonl"),
             state_dir,
             kept_key: Mutex::default(),
@@ -286,6 +290,7 @@ impl Seals {
         let journal = state::journal(&self.shared.state_dir, run);
         let records = [
             ("memory/reflections.jsonl".to_owned(), &self.shared.memory, LineKind::Reflection),
+            ("memory/lessons.jsonl".to_owned(), &self.shared.lessons, LineKind::Lesson),
             (".reflection/tasks.jsonl".to_owned(), &self.shared.marks, LineKind::Mark),
             (format!(".reflection/runs/{run}/journal.jsonl"), &journal, LineKind::Entry),
         ];
@@ -293,13 +298,13 @@ impl Seals {
         for (name, place, kind) in records {
             let mut judge = match kind {
                 LineKind::Entry => Judge::Chain(Box::new(self.chain(run)?)),
-                LineKind::Reflection | LineKind::Mark => Judge::Each(kind, Arc::clone(&belief)),
+                LineKind::Reflection | LineKind::Lesson | LineKind::Mark => Judge::Each(kind, Arc::clone(&belief)),
             };
             let seen = match look_at(place, before.0.get(&name), &mut judge) {
-                Err(_) if kind == LineKind::Reflection => continue,
+                Err(_) if matches!(kind, LineKind::Reflection | LineKind::Lesson) => continue,
                 other => other?,
             };
-            if goes_on || kind != LineKind::Reflection {
+            if goes_on || !matches!(kind, LineKind::Reflection | LineKind::Lesson) {
                 changed.extend(seen.in_words(&name));
             }
             now.0.insert(name, seen.end);
@@ -382,7 +387,7 @@ impl Belief {
             let is_of = |project: &ProjectNumber| {
                 split(line).is_some_and(|(body, digest)| keyed(key, kind, project.before(kind), body) == digest)
             };
-            is_of(&self.project) || (kind != LineKind::Reflection && self.elsewhere.iter().any(is_of))
+            is_of(&self.project) || (kind == LineKind::Mark && self.elsewhere.iter().any(is_of))
         };
         self.key.as_ref().is_some_and(is_ours)
             || (!self.adopted.is_empty() && self.adopted.contains(&content(kind, line)))

@@ -233,6 +233,7 @@ fn reflection(id: &str, task: &str, subtask: &str, created: i64) -> Reflection {
         origin: None,
         already_tried: None,
         signature: None,
+        failure: None,
         foreign: false,
     }
 }

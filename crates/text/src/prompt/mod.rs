@@ -35,6 +35,6 @@ pub use json::{beginning, objects};
 pub use judge::*;
 pub use quote::{quote_name, quote_names};
 pub use reflect::{reflect_again, reflect_prompt, reflect_schema};
-pub use reflections::format_reflections;
+pub use reflections::{OthersLesson, format_recalled, format_reflections};
 pub use reply::{ParseError, Reply, certainty, parse_reply};
 pub use template::{TemplateError, fill};

@@ -27,6 +27,27 @@ const ID_BYTES: usize = 64;
 /// ```
 #[must_use]
 pub fn format_reflections(reflections: &[Reflection], max: usize, bytes: usize) -> (String, Vec<ReflectionId>) {
+    format_recalled(reflections, &[], max, bytes)
+}
+
+/// A lesson of another task.
+#[derive(Debug, Clone, Copy)]
+pub struct OthersLesson<'a> {
+    /// The lesson.
+    pub lesson: &'a Reflection,
+    /// What it is about, in words: `the same failure`.
+    pub fits: &'a str,
+}
+
+/// As [`format_reflections`], and behind the reflections of the task lessons of other tasks, each with the task that it is of and why it is
+/// here, as far as there is room for the whole of it. `max` does not count them.
+#[must_use]
+pub fn format_recalled(
+    reflections: &[Reflection],
+    others: &[OthersLesson<'_>],
+    max: usize,
+    bytes: usize,
+) -> (String, Vec<ReflectionId>) {
     let open = |tag: &str| format!("{HEADING}\n<{tag} note=\"{NOTE}\">");
     let close = |tag: &str| format!("\n</{tag}>");
     let Some(mut room) = bytes.checked_sub(open(TAG).len() + close(TAG).len() + 2 * SEAL_BYTES) else {
@@ -54,6 +75,15 @@ pub fn format_reflections(reflections: &[Reflection], max: usize, bytes: usize) 
         room -= block.len();
         text.push_str(&block);
         ids.push(reflection.id.clone());
+    }
+    for other in others {
+        let block = format!("\n{}", lines_of_other(other).join("\n"));
+        if block.len() > room {
+            break;
+        }
+        room -= block.len();
+        text.push_str(&block);
+        ids.push(other.lesson.id.clone());
     }
     if ids.is_empty() {
         return (String::new(), ids);
@@ -98,6 +128,16 @@ fn lines(reflection: &Reflection, seen: usize, mixed: bool) -> Vec<String> {
         lines.push(format!("Already tried: {}", field(TAG, tried)));
     }
     lines
+}
+
+/// The same of a lesson of another task. What was tried there says nothing here.
+fn lines_of_other(other: &OthersLesson<'_>) -> Vec<String> {
+    let id = field(TAG, other.lesson.id.as_str());
+    let task = field(TAG, &other.lesson.task_id);
+    let header =
+        format!("[{} | from another task, {} | {}]", shorten(&id, ID_BYTES), shorten(&task, ID_BYTES), other.fits);
+    let lesson = Reflection { already_tried: None, ..other.lesson.clone() };
+    std::iter::once(header).chain(lines(&lesson, 1, false).into_iter().skip(1)).collect()
 }
 
 /// `[ref-1 | attempt 2 | root_cause | by command]`; the subtask is named where it is not simply the task.
@@ -176,6 +216,7 @@ mod tests {
             origin: None,
             already_tried: None,
             signature: None,
+            failure: None,
             foreign: false,
         }
     }

@@ -101,6 +101,10 @@ fn told(night: &Night, attempt: &NightAttempt, times: &Times) -> Vec<Passage> {
         let lessons = super::super::words::plural(attempt.injected.len(), "lesson");
         said.push(passage(PassageKind::More, format!("{lessons} in its prompt")));
     }
+    for fit in &attempt.others {
+        let words = format!("lesson of {}: {}", foreign(&fit.task, 64), foreign(&fit.why, 160));
+        said.push(passage(PassageKind::More, words));
+    }
     if let Some(words) = Exposure::held_out(attempt.exposure.as_ref()) {
         said.push(passage(PassageKind::More, words.to_owned()));
     }

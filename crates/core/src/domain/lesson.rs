@@ -1,6 +1,6 @@
 //! What happened to a lesson: the lines of `memory/lessons.jsonl`.
 
-use crate::domain::{ReflectionId, Timestamp};
+use super::{ReflectionId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 /// One line of `memory/lessons.jsonl`. Nothing is ever changed in a lesson: what becomes of it is said by further lines.
@@ -8,25 +8,24 @@ use serde::{Deserialize, Serialize};
 /// The order of the fields is the order in which events of one instant are read: rules first, so that a person has the last word.
 ///
 /// ```
-/// # use reflexion_core::domain::ReflectionId;
-/// # use reflexion_memory::curation::{Change, Event};
+/// # use reflexion_core::domain::{LessonChange, LessonEvent, ReflectionId};
 /// let line = r#"{"v":1,"at":"2026-01-02T03:04:05Z","lesson":"ref-2","event":"merged","into":"ref-1","why":"says the same","by":"rules"}"#;
-/// let event: Event = serde_json::from_str(line)?;
-/// assert_eq!(event.change, Change::Merged { into: ReflectionId::new("ref-1") });
+/// let event: LessonEvent = serde_json::from_str(line)?;
+/// assert_eq!(event.change, LessonChange::Merged { into: ReflectionId::new("ref-1") });
 /// assert_eq!(serde_json::to_string(&event)?, line);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(from = "Line")]
-pub struct Event {
+pub struct LessonEvent {
     /// When.
     pub at: Timestamp,
     /// Who says so.
-    pub by: By,
+    pub by: LessonWriter,
     /// To which lesson.
     pub lesson: ReflectionId,
     /// What happened.
-    pub change: Change,
+    pub change: LessonChange,
     /// Why, in a sentence.
     pub why: String,
     /// Format version, 1.
@@ -36,7 +35,7 @@ pub struct Event {
 /// What happens to a lesson.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
-pub enum Change {
+pub enum LessonChange {
     /// It passed the gate, and may help other tasks once it has proved itself. By a person: it is good as it is.
     Kept,
     /// It says the same as another one, which counts it from now on.
@@ -71,7 +70,7 @@ pub enum Change {
 /// Who says what happens to a lesson.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum By {
+pub enum LessonWriter {
     /// The rules of this module.
     Rules,
     /// A person's command.
@@ -85,20 +84,20 @@ struct Line {
     at: Timestamp,
     lesson: ReflectionId,
     #[serde(flatten)]
-    change: Change,
+    change: LessonChange,
     #[serde(default)]
     why: String,
-    by: By,
+    by: LessonWriter,
 }
 
-impl From<Line> for Event {
+impl From<Line> for LessonEvent {
     fn from(line: Line) -> Self {
         let Line { v, at, lesson, change, why, by } = line;
         Self { at, by, lesson, change, why, v }
     }
 }
 
-impl Serialize for Event {
+impl Serialize for LessonEvent {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { at, by, lesson, change, why, v } = self.clone();
         Line { v, at, lesson, change, why, by }.serialize(serializer)

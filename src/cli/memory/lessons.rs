@@ -1,0 +1,74 @@
+//! `memory pin`, `unpin`, `promote`, `retire`: a person's word on a lesson, which no rule overrules; and how far a lesson has come.
+
+use super::super::output::outln;
+use super::super::{Exit, project};
+use super::Memory;
+use crate::curation::{Standing, State, states};
+use crate::domain::{LessonChange, LessonEvent, LessonWriter, Reflection, ReflectionId};
+use crate::redaction::Redactor;
+use crate::services::{RecentQuery, StorageError};
+use serde_json::{Value, json};
+
+impl Memory {
+    /// Writes down what a person says of a lesson, and prints what that makes of it.
+    pub(super) async fn change(
+        &self,
+        id: &str,
+        change: LessonChange,
+        why: Option<String>,
+        json: bool,
+    ) -> anyhow::Result<Exit> {
+        let lesson = self.find(&ReflectionId::new(id)).await?;
+        let event = LessonEvent {
+            at: self.clock.now(),
+            by: LessonWriter::Person,
+            lesson: lesson.id.clone(),
+            change,
+            why: why.map(|why| Redactor::of_process().redact_owned(why)).unwrap_or_default(),
+            v: 1,
+        };
+        self.lessons.append(&[event]).await?;
+        let standing = self.standing(&lesson).await?;
+        if json {
+            project::print_json(&json!({ "lesson": lesson.id, "standing": standing.as_ref().map(as_json) }))?;
+        } else {
+            outln!("{}: {}", lesson.id, standing.as_ref().map(in_words).unwrap_or_default());
+        }
+        Ok(Exit::Confirmed)
+    }
+
+    /// How far a lesson has come; none if nobody here believes it.
+    pub(super) async fn standing(&self, lesson: &Reflection) -> Result<Option<Standing>, StorageError> {
+        let mut all = self.storage.recent(&RecentQuery { own_only: true, ..RecentQuery::default() }).await?;
+        all.reverse();
+        Ok(states(&all, &self.lessons.read().await?).standing(&lesson.id).cloned())
+    }
+}
+
+/// As `memory show` says it.
+pub(super) fn in_words(standing: &Standing) -> String {
+    let reach = match standing.state {
+        State::Candidate => "only its own task sees it",
+        State::Probation => "other tasks of this project that fail alike see it",
+        State::Active => "it was measured to help; tasks that fail alike see it",
+        State::Stale => "what it is about is gone; no prompt holds it",
+        State::Quarantined => "no prompt holds it",
+        State::Retired if standing.is_live_at_home() => "only its own task sees it",
+        State::Retired => "it is over; no prompt holds it",
+    };
+    let pinned = if standing.pinned { "; pinned: no rule moves it" } else { "" };
+    let why = if standing.why.is_empty() { String::new() } else { format!(" ({})", standing.why) };
+    format!("{}: {reach}{why}{pinned}", standing.state.as_str())
+}
+
+/// As `memory show --json` has it.
+pub(super) fn as_json(standing: &Standing) -> Value {
+    json!({
+        "state": standing.state,
+        "pinned": standing.pinned,
+        "seen": standing.seen,
+        "why": standing.why,
+        "since": standing.since,
+        "replacedBy": standing.replaced_by,
+    })
+}

@@ -5,7 +5,9 @@ use super::exit::UsageError;
 use super::output::{errln, out, outln};
 use super::{Exit, parts, project, task_checks, trust};
 use crate::config::Effective;
-use crate::domain::{AttemptCount, Expects, Status, Task, TaskList, TrustItem, is_integration, nearest_id};
+use crate::domain::{
+    AttemptCount, DistinctKeys, Expects, Status, Task, TaskList, TrustItem, is_integration, nearest_id,
+};
 use crate::layer::Svc;
 use crate::prompt::one_line;
 use crate::report::plural;
@@ -344,7 +346,7 @@ fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
 }
 
 fn parse(fields: &str) -> anyhow::Result<Map<String, Value>> {
-    match serde_json::from_str(fields) {
+    match serde_json::from_str::<DistinctKeys>(fields).and_then(|_| serde_json::from_str(fields)) {
         Ok(Value::Object(map)) if map.is_empty() => {
             Err(UsageError("there is nothing to change: give fields, such as '{\"priority\":0}'".to_owned()).into())
         }

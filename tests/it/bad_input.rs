@@ -43,6 +43,11 @@ fn a_mistake_in_project_json_is_shown_where_it_is() {
     check(r#"{"agents":{"x":{"type":"comand","argv":["x"]}}}"#, &["comand", "`command`"]);
     check(r#"{"agents":{"x":{"type":"command"}}}"#, &["argv"]);
     check(r#"{"maxAttempts":0}"#, &["maxAttempts"]);
+    check(
+        "{\"agents\":{\"x\":{\"type\":\"repair\"},\n\"x\":{\"type\":\"command\",\"argv\":[\"x\"]}}}",
+        &["project.json:2:", "`agents`", "the key `x` stands twice"],
+    );
+    check(r#"{"workspace":{"env":{"A":"1","A":"2"}}}"#, &["`workspace.env`", "the key `A` stands twice"]);
     check(r#"{"checks":[{"name":"x","run":""}]}"#, &["project.json:1:", "`run` of a check is empty"]);
 }
 
@@ -86,6 +91,21 @@ fn a_line_that_is_json_and_no_task_says_why() {
     check(json!({"checks": [{"name": "x", "run": "a\0b"}]}), "NUL");
     check(json!({"checks": [{"nam": "x", "run": "true"}]}), "nam");
     check(json!({"subtasks": [{"id": "s", "title": "1"}, {"id": "s", "title": "2"}]}), "two subtasks have the id `s`");
+}
+
+#[test]
+fn a_key_named_twice_is_refused_wherever_a_person_writes_json() {
+    let project = Project::new("touch $OUT/started");
+    let line = task("a").to_string().replacen('{', r#"{"protect":["a"],"mine":1,"mine":2,"#, 1);
+    project.write("tasks.jsonl", &line);
+    project.run(&["run", "--json"]).exits(1).says("tasks.jsonl:1: the key `mine` stands twice");
+    assert!(!project.out.join("started").exists());
+    project.tasks(&[task("a")]);
+    project.run(&["task", "edit", "a", r#"{"mine":1,"mine":2}"#]).exits(2).says("the key `mine` stands twice");
+    project.write("stuck.json", r#"{"tool_calls":null,"tool_calls":"bash: running"}"#);
+    project.run(&["judge", "--kind", "stuck", "stuck.json"]).exits(2).says("stands twice");
+    project.write("suite.json", "{\"suite\":\"s\",\"cases\":[\n{\"id\":\"a\",\"id\":\"b\"}]}");
+    project.run(&["eval", "suite.json"]).exits(2).says("suite.json:2: `cases[0]`: the key `id` stands twice");
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod guide {}
 
 mod agents;
 mod analyze;
+mod assignments;
 mod builder;
 mod env_files;
 mod eval;

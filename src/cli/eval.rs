@@ -3,6 +3,7 @@
 use super::args::EvalArgs;
 use super::exit::UsageError;
 use super::interrupt::cancel_on_signal;
+use super::out_file::write_out;
 use super::output::{errln, out, outln};
 use super::{Exit, project, trust};
 use crate::config::ConfigError;
@@ -139,7 +140,7 @@ fn list(suites: &[(String, Suite)], json: bool) -> anyhow::Result<Exit> {
 fn keep(result: &EvalResult, of: &policy::Project, state: Option<&Path>, out: Option<&Path>) -> anyhow::Result<()> {
     let json = serde_json::to_string_pretty(result)?;
     if let Some(out) = out {
-        project::write_out(out, &json, of).with_context(|| format!("failed to write {}", out.display()))?;
+        write_out(out, &json, of).with_context(|| format!("failed to write {}", out.display()))?;
         errln!("result: {}", out.display());
     }
     let Some(state) = state else {

@@ -1,10 +1,12 @@
 //! The files that people change through the program.
 
 use crate::domain::policy;
+use crate::host::HostWorkTree;
 use crate::services::{Clock, Settings};
 use crate::storage::{AttemptsFile, Seals};
 pub use crate::storage::{FileTasks as TaskFile, Imported, KeptAttempts, check_state, read_import};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The project's task file with the runtime's overlay, for a person's edits.
@@ -60,4 +62,11 @@ pub fn read_attempts(project: &policy::Project) -> io::Result<KeptAttempts> {
 /// If a journal cannot be read or the file cannot be written; then it is as it was.
 pub fn rebuild_attempts(project: &policy::Project) -> io::Result<usize> {
     AttemptsFile::of(project, Seals::of(project)).rebuild()
+}
+
+/// Whether a file is in git and has changes that are not, so that they would be lost with it. Not where git cannot say.
+#[must_use]
+pub fn has_unsaved_changes(file: &Path) -> bool {
+    let tree = file.parent().and_then(HostWorkTree::around);
+    tree.is_some_and(|tree| tree.has_unsaved_changes(file).unwrap_or(false))
 }

@@ -70,6 +70,42 @@ fn a_real_run_is_told_in_every_form() {
 }
 
 #[test]
+fn out_replaces_what_a_person_names_and_nothing_that_would_be_missed() {
+    let project = Project::new(RIGHT_AT_TWO);
+    project.run(&["run"]).exits(0);
+    let read = |file: &str| String::from_utf8(project.read(file)).unwrap();
+    let out = |format: &str, file: &str| project.run(&["report", format, "--out", file]);
+    project.write("notes.txt", "mine");
+    project.write("code.rs", "fn saved() {}");
+    project.git(&["add", "code.rs"]);
+    for file in ["notes.txt", "code.rs", "new.txt"] {
+        out("--md", file).exits(0);
+        assert!(read(file).starts_with("# Report of run "), "{file}");
+    }
+    // A report that is in git is made again and again.
+    for (format, file) in [("--md", "night.md"), ("--html", "night.html"), ("--json", "night.json")] {
+        project.write(file, "older");
+        project.git(&["add", file]);
+        out(format, file).exits(0);
+        out(format, file).exits(0);
+        assert!(read(file) != "older");
+    }
+    project.write("code.rs", "fn not_saved() {}");
+    for (file, words) in [
+        ("code.rs", "changes that are not in git"),
+        ("project.json", "reflexion reads its settings or tasks from it"),
+        ("tasks.jsonl", "reflexion reads its settings or tasks from it"),
+        ("memory/reflections.jsonl", "are reflexion's own"),
+        (".reflection/tasks.jsonl", "are reflexion's own"),
+        (".git/config", "in git's own directory"),
+    ] {
+        let before = project.read(file);
+        out("--md", file).exits(4).says(&format!("{file}: failed to write it")).says(words);
+        assert_eq!(project.read(file), before, "{file}");
+    }
+}
+
+#[test]
 fn what_is_not_there_or_cannot_be_read_is_said() {
     let project = Project::new("true");
     let check = |args: &[&str], code: i32, part: &str| {

@@ -174,6 +174,19 @@ impl HostWorkTree {
         self.submodules().into_iter().map(inner)
     }
 
+    /// Whether a file of the repository differs from what git has of it, so that git could not bring it back. One that passes through a filter
+    /// may seem to.
+    ///
+    /// # Errors
+    /// If git cannot say.
+    pub fn has_unsaved_changes(&self, file: &Path) -> Result<bool, WorkTreeError> {
+        let Ok(file) = file.strip_prefix(&self.top) else { return Ok(false) };
+        let mut only = OsString::from(":(top,literal)");
+        only.push(file);
+        let list = ["ls-files".into(), "--modified".into(), "-z".into(), "--".into(), only];
+        Ok(!self.git_without(&list, &self.filters()?)?.is_empty())
+    }
+
     /// Where two commits parted; none where they have nothing in common, or a shallow history does not reach back so far.
     pub(super) fn merge_base(&self, one: &str, other: &str) -> Option<String> {
         self.line(&["merge-base", one, other])

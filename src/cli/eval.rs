@@ -9,7 +9,7 @@ use super::{Exit, project, trust};
 use crate::config::ConfigError;
 use crate::domain::policy;
 use crate::evaluation::{Comparison, EvalResult, Format, Lines, Suite};
-use crate::files::Place;
+use crate::files::{Place, read_named};
 use crate::runtime::{EvalError, EvalFiles, EvalJudge, EvalParams, Trust};
 use crate::{config, evaluation, runtime};
 use anyhow::Context;
@@ -94,7 +94,7 @@ fn suites(dir: &Path, named: &[PathBuf]) -> anyhow::Result<Vec<(String, Suite)>>
             let message = format!("{shown} is no suite: its name ends neither in .yaml, .yml, .json nor .jsonl");
             return Err(UsageError(message).into());
         };
-        let text = fs::read_to_string(&file).map_err(|e| UsageError(format!("failed to read {shown}: {e}")))?;
+        let text = read_named(&file).map_err(|e| UsageError(format!("failed to read {shown}: {e}")))?;
         let suite = evaluation::read(&shown, &text, format).map_err(|e| UsageError(e.to_string()))?;
         if let Some((other, _)) = suites.iter().find(|(_, other)| other.name == suite.name) {
             let message = format!("{other} and {shown} have the same name `{}`; results are kept by it", suite.name);

@@ -94,6 +94,25 @@ fn a_line_that_is_json_and_no_task_says_why() {
 }
 
 #[test]
+fn nobody_waits_for_a_pipe_in_the_place_of_a_file_and_a_shells_own_is_read() {
+    let project = Project::new(RIGHT);
+    let sh = |script: &str| {
+        let mut command = project.program("bash");
+        command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_reflexion")]);
+        Ran::of(command, "")
+    };
+    sh("mkfifo suite.yaml && timeout 30 $1 eval suite.yaml").exits(2).says("is a pipe where a file belongs");
+    project.config(|c| c["redaction"] = json!({ "rules": "suite.yaml" }));
+    sh("timeout 30 $1 task list").exits(2).says("it is no file");
+    project.config(|c| c["redaction"] = json!({}));
+    project.write("stuck.json", r#"{"tool_calls":"bash: running"}"#);
+    for file in ["<(cat stuck.json)", "/dev/stdin < stuck.json", "- < stuck.json"] {
+        sh(&format!("$1 judge --kind stuck {file}")).exits(0).says("");
+    }
+    sh("cat stuck.json | $1 judge --kind stuck /dev/stdin").exits(0).says("");
+}
+
+#[test]
 fn a_key_named_twice_is_refused_wherever_a_person_writes_json() {
     let project = Project::new("touch $OUT/started");
     let line = task("a").to_string().replacen('{', r#"{"protect":["a"],"mine":1,"mine":2,"#, 1);

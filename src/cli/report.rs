@@ -81,6 +81,12 @@ pub(super) async fn choose(dir: &Path, which: Option<&str>) -> anyhow::Result<Ch
     let records = project::records(dir).await?;
     let runs = records.runs().with_context(|| format!("{}/runs", records.project().state_dir().display()))?;
     let run = runtime::choose_run(&runs, which).map_err(UsageError)?.clone();
+    if runtime::is_foreign_run(records.project(), &run) {
+        errln!(
+            "warning: the run {run} was not begun by reflexion in this directory (a clone or an archive brought it, or an older version made it): \
+             what follows is what its journal says, whoever wrote that"
+        );
+    }
     Ok(Chosen { records, run })
 }
 

@@ -3,6 +3,7 @@
 use super::args::{TaskAddArgs, TaskArgs, TaskCommand};
 use super::exit::UsageError;
 use super::output::{errln, out, outln};
+use super::run::foreign_marks;
 use super::{Exit, parts, project, task_checks, trust};
 use crate::config::Effective;
 use crate::domain::{
@@ -22,6 +23,9 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     let settings = runtime::settings_before_trust(&effective)?;
     let trust = Trust::of(&effective)?;
     let file = runtime::task_file(&*settings, runtime::system_clock());
+    if matches!(args.command, TaskCommand::List { .. } | TaskCommand::Ready { .. } | TaskCommand::Show { .. }) {
+        foreign_marks(settings.project()).iter().for_each(|line| errln!("warning: {line}"));
+    }
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
         TaskCommand::Ready { json } => ready(&file, json).await,

@@ -1,6 +1,6 @@
 //! The files that people change through the program.
 
-use crate::domain::policy;
+use crate::domain::{RunId, policy};
 use crate::host::HostWorkTree;
 use crate::services::{Clock, Settings};
 use crate::storage::{AttemptsFile, Seals};
@@ -32,12 +32,18 @@ pub fn foreign_lessons(project: &policy::Project) -> io::Result<usize> {
     Seals::of(project).foreign_lessons()
 }
 
-/// How many marks of tasks were not written by this program here: they say nothing.
+/// How many marks of tasks were not written by this program here: they say nothing, but before the first run of all.
 ///
 /// # Errors
 /// If they cannot be read.
 pub fn foreign_marks(project: &policy::Project) -> io::Result<usize> {
     Seals::of(project).foreign_marks()
+}
+
+/// Whether a run's journal lies among the others, and this program has not begun the run here: whoever wrote it, it is shown as it is.
+#[must_use]
+pub fn is_foreign_run(project: &policy::Project, run: &RunId) -> bool {
+    project.run_dir(run).join("journal.jsonl").exists() && !Seals::of(project).has_begun_run(run)
 }
 
 /// Takes those over as the user's own, and says how many they are.

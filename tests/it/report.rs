@@ -3,7 +3,7 @@
 
 use super::made_up_night;
 use super::made_up_night::Night;
-use super::project::{Project, RIGHT_AT_TWO};
+use super::project::{Project, RIGHT, RIGHT_AT_TWO};
 use jiff::tz::TimeZone;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use reflexion::domain::{JournalEntry, Life, LineProblem, MergeOutcome, RunId, RunLog, Timestamp};
@@ -102,6 +102,24 @@ fn out_replaces_what_a_person_names_and_nothing_that_would_be_missed() {
         let before = project.read(file);
         out("--md", file).exits(4).says(&format!("{file}: failed to write it")).says(words);
         assert_eq!(project.read(file), before, "{file}");
+    }
+}
+
+#[test]
+fn a_run_that_was_not_begun_here_is_named_as_such() {
+    let project = Project::new(RIGHT);
+    project.run(&["run"]).exits(0);
+    let said = |args: &[&str]| project.run(args).exits(0).stderr.clone();
+    for args in [&["status"][..], &["report"], &["task", "list"]] {
+        assert_eq!(said(args), "", "{args:?}");
+    }
+    // What a clone or an archive brings was written with another key.
+    fs::remove_dir_all(project.out.with_file_name("home").join(".local/state/reflexion")).unwrap();
+    for args in [&["status"][..], &["status", "--json"], &["report"]] {
+        assert!(said(args).contains("was not begun by reflexion in this directory"), "{args:?}");
+    }
+    for args in [&["task", "list"][..], &["task", "ready"], &["task", "show", "a"]] {
+        assert!(said(args).contains("of .reflection/tasks.jsonl not written by reflexion here"), "{args:?}");
     }
 }
 

@@ -76,3 +76,15 @@ pub fn has_unsaved_changes(file: &Path) -> bool {
     let tree = file.parent().and_then(HostWorkTree::around);
     tree.is_some_and(|tree| tree.has_unsaved_changes(file).unwrap_or(false))
 }
+
+/// Whether git has what a path names, and a sparse checkout leaves it out. Not where git cannot say.
+#[must_use]
+pub fn is_left_out(path: &Path) -> bool {
+    let there = || {
+        let whole = std::path::absolute(path).ok()?;
+        let dir = whole.ancestors().find(|dir| dir.is_dir())?;
+        let whole = dir.canonicalize().ok()?.join(whole.strip_prefix(dir).ok()?);
+        HostWorkTree::around(dir)?.leaves_out(&whole).ok()
+    };
+    there().unwrap_or(false)
+}

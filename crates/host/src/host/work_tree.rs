@@ -185,6 +185,18 @@ impl HostWorkTree {
         Ok(!self.git_without(&list, &self.programs()?)?.is_empty())
     }
 
+    /// Whether git has something under a path that a sparse checkout leaves out.
+    ///
+    /// # Errors
+    /// If git cannot say.
+    pub fn leaves_out(&self, path: &Path) -> Result<bool, WorkTreeError> {
+        let Ok(path) = path.strip_prefix(&self.top) else { return Ok(false) };
+        let mut only = OsString::from(":(top,literal)");
+        only.push(path);
+        let listed = self.git(&["ls-files".into(), "-t".into(), "-z".into(), "--".into(), only])?;
+        Ok(listed.split(|byte| *byte == 0).any(|entry| entry.starts_with(b"S ")))
+    }
+
     /// Where two commits parted; none where they have nothing in common, or a shallow history does not reach back so far.
     pub(super) fn merge_base(&self, one: &str, other: &str) -> Option<String> {
         self.line(&["merge-base", one, other])

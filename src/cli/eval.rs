@@ -3,12 +3,13 @@
 use super::args::EvalArgs;
 use super::exit::UsageError;
 use super::interrupt::cancel_on_signal;
+use super::out_file::write_out;
 use super::output::{errln, out, outln};
 use super::{Exit, project, trust};
 use crate::config::ConfigError;
 use crate::domain::policy;
 use crate::evaluation::{Comparison, EvalResult, Format, Lines, Suite};
-use crate::files::Place;
+use crate::files::{Place, read_named};
 use crate::runtime::{EvalError, EvalFiles, EvalJudge, EvalParams, Trust};
 use crate::{config, evaluation, runtime};
 use anyhow::Context;
@@ -93,7 +94,8 @@ fn suites(dir: &Path, named: &[PathBuf]) -> anyhow::Result<Vec<(String, Suite)>>
             let message = format!("{shown} is no suite: its name ends neither in .yaml, .yml, .json nor .jsonl");
             return Err(UsageError(message).into());
         };
-        let text = fs::read_to_string(&file).map_err(|e| UsageError(format!("failed to read {shown}: {e}")))?;
+        let text =
+            read_named(&file).map_err(|e| UsageError(format!("failed to read {shown}: {e}{}", left_out(&file))))?;
         let suite = evaluation::read(&shown, &text, format).map_err(|e| UsageError(e.to_string()))?;
         if let Some((other, _)) = suites.iter().find(|(_, other)| other.name == suite.name) {
             let message = format!("{other} and {shown} have the same name `{}`; results are kept by it", suite.name);
@@ -106,12 +108,24 @@ fn suites(dir: &Path, named: &[PathBuf]) -> anyhow::Result<Vec<(String, Suite)>>
 
 fn of_project(dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let place = if dir == Path::new(".") { PathBuf::from(SUITES) } else { dir.join(SUITES) };
-    let nothing = || UsageError(format!("name a suite, or put suites into {}", place.display()));
+    let nothing = || UsageError(format!("name a suite, or put suites into {}{}", place.display(), left_out(&place)));
     let entries = fs::read_dir(&place).map_err(|_| nothing())?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.is_file() && Format::of(&file.display().to_string()).is_some());
     files.sort();
     if files.is_empty() { Err(nothing().into()) } else { Ok(files) }
+}
+
+/// What is said where git has something that is not here.
+fn left_out(path: &Path) -> String {
+    if !runtime::is_left_out(path) {
+        return String::new();
+    }
+    let dir = if Format::of(&path.display().to_string()).is_some() { path.parent().unwrap_or(path) } else { path };
+    format!(
+        "; git has it, and this sparse checkout leaves it out: `git sparse-checkout add {}` brings it",
+        dir.display()
+    )
 }
 
 fn list(suites: &[(String, Suite)], json: bool) -> anyhow::Result<Exit> {
@@ -139,7 +153,7 @@ fn list(suites: &[(String, Suite)], json: bool) -> anyhow::Result<Exit> {
 fn keep(result: &EvalResult, of: &policy::Project, state: Option<&Path>, out: Option<&Path>) -> anyhow::Result<()> {
     let json = serde_json::to_string_pretty(result)?;
     if let Some(out) = out {
-        project::write_out(out, &json, of).with_context(|| format!("failed to write {}", out.display()))?;
+        write_out(out, &json, of).with_context(|| format!("failed to write {}", out.display()))?;
         errln!("result: {}", out.display());
     }
     let Some(state) = state else {

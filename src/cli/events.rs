@@ -4,7 +4,7 @@ use super::exit::UsageError;
 use super::output::{Stdout, errln};
 use super::progress::Progress;
 use crate::domain::{Event, policy};
-use crate::files::{Output, Refused, nobody_reads, open_output};
+use crate::files::{Absent, Output, Refused, nobody_reads, open_output};
 use crate::layer::Svc;
 use crate::runtime::{EventLines, EventSinks, given_in_sandbox};
 use crate::services::{EventSink, Settings};
@@ -67,7 +67,32 @@ fn destination(path: &Path, of_others: &[PathBuf]) -> io::Result<Box<dyn Write +
     } else if is_stderr(path) {
         Ok(Box::new(io::stderr()))
     } else {
-        Ok(Box::new(opened(path, of_others)?))
+        opened(path, of_others)
+    }
+}
+
+/// A file that is made when the first event comes: what is refused before that leaves none behind.
+enum New {
+    Absent(Absent),
+    Made(File),
+}
+
+impl Write for New {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Self::Absent(absent) = self {
+            *self = Self::Made(at_its_end(absent.make()?)?);
+        }
+        match self {
+            Self::Made(file) => file.write(bytes),
+            Self::Absent(_) => Ok(0),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Made(file) => file.flush(),
+            Self::Absent(_) => Ok(()),
+        }
     }
 }
 
@@ -81,12 +106,13 @@ pub(super) fn places_of_others(project: &policy::Project, sandbox: &policy::Sand
 }
 
 /// Opens a file, pipe or device. A pipe is waited for until somebody reads from it, but not for ever.
-fn opened(path: &Path, of_others: &[PathBuf]) -> io::Result<File> {
+fn opened(path: &Path, of_others: &[PathBuf]) -> io::Result<Box<dyn Write + Send>> {
     let mut waited = Duration::ZERO;
     loop {
         match open_output(path, of_others) {
-            Ok(Output::File(file)) => return at_its_end(file),
-            Ok(Output::Stream(file)) => return Ok(file),
+            Ok(Output::File(file)) => return Ok(Box::new(at_its_end(file)?)),
+            Ok(Output::Absent(absent)) => return Ok(Box::new(New::Absent(absent))),
+            Ok(Output::Stream(file)) => return Ok(Box::new(file)),
             Err(error) if nobody_reads(&error) && waited < PATIENCE => {
                 if waited.is_zero() {
                     errln!("--events {}: waiting for somebody to read from that pipe", path.display());

@@ -9,7 +9,7 @@ use super::exit::UsageError;
 use super::output::{Stdout, errln, out, outln};
 use super::{Exit, project};
 use crate::curation::kept_from_prompts;
-use crate::domain::{Category, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
+use crate::domain::{Category, DistinctKeys, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
 use crate::redaction::Redactor;
 use crate::runtime;
@@ -173,6 +173,7 @@ impl Memory {
         let not_one = |e: serde_json::Error| {
             UsageError(format!("stdin is not a reflection ({e}): give one JSON object, {example}"))
         };
+        serde_json::from_str::<DistinctKeys>(text).map_err(not_one)?;
         let Value::Object(mut fields) = serde_json::from_str(text).map_err(not_one)? else {
             return Err(UsageError("stdin is not a reflection: it must be one JSON object".to_owned()).into());
         };

@@ -19,6 +19,7 @@ mod interrupt;
 mod judge;
 mod memory;
 mod notify;
+mod out_file;
 mod output;
 mod parts;
 mod overnight;

@@ -1,10 +1,8 @@
 //! The project a command works on, and what every command prints alike.
 
-use super::events::places_of_others;
 use super::output::{errln, outln};
 use crate::config::{Effective, Inputs, Override};
-use crate::domain::policy;
-use crate::files::{Place, open_way};
+use crate::files::Place;
 use crate::layer::{Layers, Svc};
 use crate::runtime::{Records, Trust};
 use crate::services::{Settings, Tasks};
@@ -90,27 +88,13 @@ pub(super) fn write(file: &Place, text: &str) -> io::Result<()> {
     new.finish()
 }
 
-/// The same for what `--out` names: as for `--events`, no link leads there that came with the project's files, or that others may have made.
-pub(super) fn write_out(path: &Path, text: &str, project: &policy::Project) -> io::Result<()> {
-    let whole = std::path::absolute(path)?;
-    let (Some(dir), Some(name)) = (whole.parent(), whole.file_name()) else {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it names a directory"));
-    };
-    if is_special(&whole) {
-        return Err(no_file());
-    }
-    // What a sandbox is given beyond the usual stands in settings, which are not read here.
-    let dir = open_way(dir, &places_of_others(project, &policy::Sandbox::None)?)?;
-    let mut new = dir.begin(Path::new(name))?;
-    new.write_all(text.as_bytes())?;
-    new.finish()
-}
-
-fn is_special(path: &Path) -> bool {
+/// Whether it is there, and is neither a file nor a directory.
+pub(super) fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
-fn no_file() -> io::Error {
+/// What is said then.
+pub(super) fn no_file() -> io::Error {
     io::Error::other("it is a device or a pipe; `--out -` writes to stdout, which can be led there")
 }
 

@@ -1,6 +1,7 @@
 //! The keys of a question about an agent that is still there.
 
 use crate::config::nearest;
+use crate::domain::DistinctKeys;
 use crate::report::quoted;
 use serde_json::{Map, Value};
 
@@ -43,6 +44,7 @@ pub(super) fn known(text: &[u8], keys: &[Key]) -> Result<(Map<String, Value>, Ve
     /// So many keys are named.
     const NAMED: usize = 10;
     let value: Value = serde_json::from_slice(text).map_err(|error| format!("it is no JSON: {error}"))?;
+    serde_json::from_slice::<DistinctKeys>(text).map_err(|error| error.to_string())?;
     let Value::Object(given) = value else {
         return Err("a question is one JSON object, {} at least".to_owned());
     };

@@ -2,6 +2,7 @@
 
 use super::args::ReportArgs;
 use super::exit::UsageError;
+use super::out_file::write_out;
 use super::output::{errln, out, outln};
 use super::{Exit, project};
 use crate::domain::{RunId, policy};
@@ -23,7 +24,7 @@ pub(super) async fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit>
     };
     let file = match args.out {
         Some(file) if file == Path::new("-") => None,
-        Some(file) => Some((project::write_out(&file, &text, &of), file)),
+        Some(file) => Some((write_out(&file, &text, &of), file)),
         None => args.html.then(|| {
             let file = run_dir.join("report.html");
             // Below the project: `.reflection/runs/<run>/report.html`.
@@ -80,6 +81,12 @@ pub(super) async fn choose(dir: &Path, which: Option<&str>) -> anyhow::Result<Ch
     let records = project::records(dir).await?;
     let runs = records.runs().with_context(|| format!("{}/runs", records.project().state_dir().display()))?;
     let run = runtime::choose_run(&runs, which).map_err(UsageError)?.clone();
+    if runtime::is_foreign_run(records.project(), &run) {
+        errln!(
+            "warning: the run {run} was not begun by reflexion in this directory (a clone or an archive brought it, or an older version made it): \
+             what follows is what its journal says, whoever wrote that"
+        );
+    }
     Ok(Chosen { records, run })
 }
 

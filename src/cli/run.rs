@@ -161,10 +161,19 @@ pub(super) fn foreign(project: &Project) -> Vec<String> {
              `reflexion memory check` lists them, `reflexion memory check --adopt` takes them over"
         )
     });
-    let marks = lines(runtime::foreign_marks(project)).map(|lines| {
-        format!("{lines} of .reflection/tasks.jsonl not written by reflexion here, so what they say of tasks is not believed")
-    });
-    lessons.into_iter().chain(marks).collect()
+    lessons.into_iter().chain(foreign_marks(project)).collect()
+}
+
+/// What somebody else says that runs found out about tasks.
+pub(super) fn foreign_marks(project: &Project) -> Option<String> {
+    let marks = runtime::foreign_marks(project).ok().filter(|marks| *marks > 0)?;
+    let then = match runtime::run_began(project) {
+        Ok(false) => {
+            "and no run of yours has begun anywhere yet, so what they say of tasks is believed: remove the file if it is not yours"
+        }
+        _ => "so what they say of tasks is not believed",
+    };
+    Some(format!("{} of .reflection/tasks.jsonl not written by reflexion here, {then}", report::plural(marks, "line")))
 }
 
 pub(super) fn nothing_open(list: &TaskList, settings: &dyn Settings, json: bool) -> anyhow::Result<Exit> {

@@ -3,9 +3,12 @@
 use super::args::{TaskAddArgs, TaskArgs, TaskCommand};
 use super::exit::UsageError;
 use super::output::{errln, out, outln};
+use super::run::foreign_marks;
 use super::{Exit, parts, project, task_checks, trust};
 use crate::config::Effective;
-use crate::domain::{AttemptCount, Expects, Status, Task, TaskList, TrustItem, is_integration, nearest_id};
+use crate::domain::{
+    AttemptCount, DistinctKeys, Expects, Status, Task, TaskList, TrustItem, is_integration, nearest_id,
+};
 use crate::layer::Svc;
 use crate::prompt::one_line;
 use crate::report::plural;
@@ -20,6 +23,9 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
     let settings = runtime::settings_before_trust(&effective)?;
     let trust = Trust::of(&effective)?;
     let file = runtime::task_file(&*settings, runtime::system_clock());
+    if matches!(args.command, TaskCommand::List { .. } | TaskCommand::Ready { .. } | TaskCommand::Show { .. }) {
+        foreign_marks(settings.project()).iter().for_each(|line| errln!("warning: {line}"));
+    }
     match args.command {
         TaskCommand::List { status, json } => list(&file, status.as_deref(), json).await,
         TaskCommand::Ready { json } => ready(&file, json).await,
@@ -344,7 +350,7 @@ fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
 }
 
 fn parse(fields: &str) -> anyhow::Result<Map<String, Value>> {
-    match serde_json::from_str(fields) {
+    match serde_json::from_str::<DistinctKeys>(fields).and_then(|_| serde_json::from_str(fields)) {
         Ok(Value::Object(map)) if map.is_empty() => {
             Err(UsageError("there is nothing to change: give fields, such as '{\"priority\":0}'".to_owned()).into())
         }

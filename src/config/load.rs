@@ -4,7 +4,7 @@ use super::environment::{TRUST_VARIABLE, from_environment};
 use super::error::{ConfigError, nearest};
 use super::place::{seen_from_here, settings_file};
 use super::wire::{Objects, ProjectFile};
-use crate::domain::{COMMON_SETTINGS, SHARED_SETTINGS};
+use crate::domain::{COMMON_SETTINGS, DistinctKeys, SHARED_SETTINGS};
 use crate::files::read_named;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -265,6 +265,7 @@ fn read_file(dir: &Path, name: &str) -> Result<Option<Value>, ConfigError> {
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let seen = seen_from_here(&path);
+    parse::<DistinctKeys>(&seen, text)?;
     parse::<ProjectFile>(&seen, text)?;
     parse::<Objects>(&seen, text)?;
     parse(&seen, text).map(Some)

@@ -7,7 +7,7 @@ use super::case::{
 use super::promptfoo;
 use super::suite::{Suite, SuiteKind};
 use super::threshold::Threshold;
-use crate::domain::Expects;
+use crate::domain::{DistinctKeys, Expects};
 use crate::services::{CompactionQuestion, StuckQuestion};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Serialize};
@@ -104,6 +104,11 @@ impl Source<'_> {
 
     /// `line` is that of the text in the file, if it is a part of it.
     fn json<T: DeserializeOwned>(&self, text: &str, line: Option<u64>) -> Result<T, SuiteError> {
+        self.json_value::<DistinctKeys>(text, line)?;
+        self.json_value(text, line)
+    }
+
+    fn json_value<T: DeserializeOwned>(&self, text: &str, line: Option<u64>) -> Result<T, SuiteError> {
         let de = &mut serde_json::Deserializer::from_str(text);
         let read = serde_path_to_error::deserialize(&mut *de);
         let value = read.map_err(|e| {

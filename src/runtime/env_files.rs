@@ -1,5 +1,6 @@
 //! The variables in files that are carried: a `.env` that git ignores holds keys, and what checks print may hold them again.
 
+use super::assignments::variables_in;
 use crate::domain::policy;
 use crate::files::open_named;
 use crate::redaction::Redactor;
@@ -41,8 +42,8 @@ fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
         }
         let mut text = Vec::new();
         // What cannot be read now cannot be carried either.
-        if open_named(&file).is_ok_and(|file| file.take(MOST_BYTES).read_to_end(&mut text).is_ok()) {
-            let variables = variables_in(&decoded(&text));
+        if open_named(&file).is_ok_and(|opened| opened.take(MOST_BYTES).read_to_end(&mut text).is_ok()) {
+            let variables = variables_in(&decoded(&text), !is_other(&file));
             found.extend(variables.into_iter().filter(|(name, _)| Redactor::is_secret_name(name)));
         }
     }
@@ -117,142 +118,28 @@ fn decoded(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// `NAME=value`, `export NAME="value"`, `NAME=value # why`, each at the beginning of a line; what is quoted may go over lines.
-fn variables_in(text: &str) -> Vec<(String, String)> {
-    let (mut found, mut rest) = (Vec::new(), text.trim_start_matches('\u{feff}'));
-    while !rest.is_empty() {
-        let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
-        let (variable, length) = variable(&rest[..end], rest).unzip();
-        found.extend(variable);
-        rest = rest[length.unwrap_or(end)..].trim_start_matches(['\n', '\r']);
-    }
-    found
-}
-
-/// The variable of a line, and how much of the text it takes. What else a shell finds in the line stands in the rest of it.
-fn variable(line: &str, text: &str) -> Option<((String, String), usize)> {
-    let (words, value) = line.split_once('=')?;
-    let start = words.len() + 1 + (value.len() - value.trim_start().len());
-    let (name, is_of_shell) = declared(words)?;
-    let is_name =
-        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'));
-    if !is_name {
-        return None;
-    }
-    let (value, length) = in_quotes(&text[start..]).unwrap_or_else(|| {
-        let value = bare(&line[start..], is_of_shell);
-        (value.to_owned(), value.len())
-    });
-    Some(((name.to_owned(), value), start + length))
-}
-
-/// The name before a `=`, and whether a shell's word or command stands before it: `export NAME`, `declare -x NAME`, `; NAME`.
-fn declared(words: &str) -> Option<(&str, bool)> {
-    const DECLARE: [&str; 7] = ["export", "declare", "typeset", "readonly", "local", "set", "env"];
-    let mut before = words.split_whitespace();
-    let name = before.next_back()?;
-    let mut before = before.skip_while(|word| matches!(*word, ";" | "&&" | "||")).peekable();
-    let is_of_shell = before.peek().is_some();
-    let is_declared =
-        before.next().is_none_or(|first| DECLARE.contains(&first)) && before.all(|word| word.starts_with('-'));
-    is_declared.then_some((name, is_of_shell))
-}
-
-/// A value in quotes, which a `$` may stand before in a shell, and how long it is with them.
-fn in_quotes(text: &str) -> Option<(String, usize)> {
-    let of_shell = text.strip_prefix('$').filter(|rest| rest.starts_with(['"', '\'']));
-    let from = of_shell.unwrap_or(text);
-    let quote = from.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
-    let (value, length) = quoted(&from[1..], quote, quote == '"' || of_shell.is_some())?;
-    Some((value, text.len() - from.len() + 1 + length))
-}
-
-/// What is not quoted, without the comment and the commands behind it (`value; export NAME`). For a shell it ends at the first space, for
-/// libraries it does not.
-fn bare(value: &str, is_of_shell: bool) -> &str {
-    let ends =
-        [" #", "; ", " && "].into_iter().filter_map(|end| value.find(end)).chain(value.strip_suffix(';').map(str::len));
-    let ends = ends.chain(value.find(char::is_whitespace).filter(|_| is_of_shell));
-    value[..ends.min().unwrap_or(value.len())].trim_end()
-}
-
-/// What stands before the quote that closes it, without the backslashes before quotes, and how long it is with that.
-fn quoted(text: &str, quote: char, has_escapes: bool) -> Option<(String, usize)> {
-    let (mut value, mut is_escaped) = (String::new(), false);
-    for (at, c) in text.char_indices() {
-        match c {
-            _ if is_escaped => {
-                if c != quote && c != '\\' {
-                    value.push('\\');
-                }
-                value.push(c);
-                is_escaped = false;
-            }
-            '\\' if has_escapes => is_escaped = true,
-            _ if c == quote => return Some((value, at + c.len_utf8())),
-            _ => value.push(c),
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_variable_is_read_as_shells_and_libraries_read_it() {
-        let check = |text: &str, wanted: &[(&str, &str)]| {
-            let wanted: Vec<_> = wanted.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-            assert_eq!(variables_in(text), wanted, "{text}");
-        };
-        check("A_KEY=one two", &[("A_KEY", "one two")]);
-        check("  export A_KEY = \"a#b\" # why\r\nB=2", &[("A_KEY", "a#b"), ("B", "2")]);
-        check("A_KEY='it is' ", &[("A_KEY", "it is")]);
-        check("A_KEY=value # why", &[("A_KEY", "value")]);
-        check("# A_KEY=value\n\nnothing\n= x\n", &[]);
-        check("\u{feff}A_KEY=one\rB_KEY=two", &[("A_KEY", "one"), ("B_KEY", "two")]);
-        check("A_KEY=\"one\ntwo \\\"three\\\"\nfour\"\nB=2", &[("A_KEY", "one\ntwo \"three\"\nfour"), ("B", "2")]);
-        for line in [
-            "export\tA_KEY=one",
-            "declare -x A_KEY=\"one\"",
-            "typeset -g -x A_KEY=one",
-            "A_KEY=one; export A_KEY",
-            "A_KEY=one;",
-        ] {
-            check(line, &[("A_KEY", "one")]);
-        }
-        for line in [
-            "env A_KEY=one prog",
-            "export A_KEY=one && prog",
-            "A_KEY=one && prog",
-            "readonly B=2 A_KEY=one",
-            "B=2; A_KEY=one;",
-        ] {
-            assert!(variables_in(line).contains(&("A_KEY".to_owned(), "one".to_owned())), "{line}");
-        }
-        check("A_KEY=$'it\\'s'\nB=$\"two\"\nC=$(x)", &[("A_KEY", "it's"), ("B", "two"), ("C", "$(x)")]);
-        check("A_KEY=Server=a;Password=b", &[("A_KEY", "Server=a;Password=b")]);
-        check("if test A_KEY=one\nthe A_KEY=two", &[]);
-        check("A_KEY=\"it is open\nB=2", &[("A_KEY", "\"it is open"), ("B", "2")]);
-    }
 
     #[test]
     fn variables_with_the_names_of_secrets_are_found_among_many_files() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("mods")).unwrap();
         for number in 0..1200 {
-            std::fs::write(dir.path().join(format!("mods/{number}.js")), "a = 1\nb = 2\n").unwrap();
+            std::fs::write(dir.path().join(format!("mods/{number}.js")), "a = 1\nb = 2\ntoken: \"identifier\"\n")
+                .unwrap();
         }
-        std::fs::write(dir.path().join(".env"), "# of the shop\nSHOP_API_KEY=one-two-three\nNAME=shop\n").unwrap();
+        let text = "# of the shop\nSHOP_API_KEY=one-two-three\nNAME=shop\nMAIL_API_KEY: seven-eight\n";
+        std::fs::write(dir.path().join(".env"), text).unwrap();
         let wide: Vec<u8> = "\u{feff}WIDE_API_KEY=four-five-six\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         std::fs::write(dir.path().join("mods/wide.env"), &wide).unwrap();
         std::fs::write(dir.path().join("mods/unmarked.env"), &wide[2..]).unwrap();
         let mut files = below(vec![dir.path().join("mods"), dir.path().join(".env")], &mut 0);
         assert_eq!(files.len(), 1203);
         let found = secrets_in(files.drain(..));
-        let wanted =
-            [("SHOP_API_KEY", "one-two-three"), ("WIDE_API_KEY", "four-five-six"), ("WIDE_API_KEY", "four-five-six")];
+        let wide = ("WIDE_API_KEY", "four-five-six");
+        let wanted = [("MAIL_API_KEY", "seven-eight"), ("SHOP_API_KEY", "one-two-three"), wide, wide];
         let mut found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         found.sort_unstable();
         assert_eq!(found, wanted);

@@ -1,10 +1,12 @@
 //! The files that people change through the program.
 
-use crate::domain::policy;
+use crate::domain::{RunId, policy};
+use crate::host::HostWorkTree;
 use crate::services::{Clock, Settings};
 use crate::storage::{AttemptsFile, Seals};
 pub use crate::storage::{FileTasks as TaskFile, Imported, KeptAttempts, check_state, read_import};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The project's task file with the runtime's overlay, for a person's edits.
@@ -30,12 +32,18 @@ pub fn foreign_lessons(project: &policy::Project) -> io::Result<usize> {
     Seals::of(project).foreign_lessons()
 }
 
-/// How many marks of tasks were not written by this program here: they say nothing.
+/// How many marks of tasks were not written by this program here: they say nothing, but before the first run of all.
 ///
 /// # Errors
 /// If they cannot be read.
 pub fn foreign_marks(project: &policy::Project) -> io::Result<usize> {
     Seals::of(project).foreign_marks()
+}
+
+/// Whether a run's journal lies among the others, and this program has not begun the run here: whoever wrote it, it is shown as it is.
+#[must_use]
+pub fn is_foreign_run(project: &policy::Project, run: &RunId) -> bool {
+    project.run_dir(run).join("journal.jsonl").exists() && !Seals::of(project).has_begun_run(run)
 }
 
 /// Takes those over as the user's own, and says how many they are.
@@ -60,4 +68,23 @@ pub fn read_attempts(project: &policy::Project) -> io::Result<KeptAttempts> {
 /// If a journal cannot be read or the file cannot be written; then it is as it was.
 pub fn rebuild_attempts(project: &policy::Project) -> io::Result<usize> {
     AttemptsFile::of(project, Seals::of(project)).rebuild()
+}
+
+/// Whether a file is in git and has changes that are not, so that they would be lost with it. Not where git cannot say.
+#[must_use]
+pub fn has_unsaved_changes(file: &Path) -> bool {
+    let tree = file.parent().and_then(HostWorkTree::around);
+    tree.is_some_and(|tree| tree.has_unsaved_changes(file).unwrap_or(false))
+}
+
+/// Whether git has what a path names, and a sparse checkout leaves it out. Not where git cannot say.
+#[must_use]
+pub fn is_left_out(path: &Path) -> bool {
+    let there = || {
+        let whole = std::path::absolute(path).ok()?;
+        let dir = whole.ancestors().find(|dir| dir.is_dir())?;
+        let whole = dir.canonicalize().ok()?.join(whole.strip_prefix(dir).ok()?);
+        HostWorkTree::around(dir)?.leaves_out(&whole).ok()
+    };
+    there().unwrap_or(false)
 }

@@ -43,6 +43,11 @@ fn a_mistake_in_project_json_is_shown_where_it_is() {
     check(r#"{"agents":{"x":{"type":"comand","argv":["x"]}}}"#, &["comand", "`command`"]);
     check(r#"{"agents":{"x":{"type":"command"}}}"#, &["argv"]);
     check(r#"{"maxAttempts":0}"#, &["maxAttempts"]);
+    check(
+        "{\"agents\":{\"x\":{\"type\":\"repair\"},\n\"x\":{\"type\":\"command\",\"argv\":[\"x\"]}}}",
+        &["project.json:2:", "`agents`", "the key `x` stands twice"],
+    );
+    check(r#"{"workspace":{"env":{"A":"1","A":"2"}}}"#, &["`workspace.env`", "the key `A` stands twice"]);
     check(r#"{"checks":[{"name":"x","run":""}]}"#, &["project.json:1:", "`run` of a check is empty"]);
 }
 
@@ -86,6 +91,40 @@ fn a_line_that_is_json_and_no_task_says_why() {
     check(json!({"checks": [{"name": "x", "run": "a\0b"}]}), "NUL");
     check(json!({"checks": [{"nam": "x", "run": "true"}]}), "nam");
     check(json!({"subtasks": [{"id": "s", "title": "1"}, {"id": "s", "title": "2"}]}), "two subtasks have the id `s`");
+}
+
+#[test]
+fn nobody_waits_for_a_pipe_in_the_place_of_a_file_and_a_shells_own_is_read() {
+    let project = Project::new(RIGHT);
+    let sh = |script: &str| {
+        let mut command = project.program("bash");
+        command.args(["-c", script, "bash", env!("CARGO_BIN_EXE_reflexion")]);
+        Ran::of(command, "")
+    };
+    sh("mkfifo suite.yaml && timeout 30 $1 eval suite.yaml").exits(2).says("is a pipe where a file belongs");
+    project.config(|c| c["redaction"] = json!({ "rules": "suite.yaml" }));
+    sh("timeout 30 $1 task list").exits(2).says("it is no file");
+    project.config(|c| c["redaction"] = json!({}));
+    project.write("stuck.json", r#"{"tool_calls":"bash: running"}"#);
+    for file in ["<(cat stuck.json)", "/dev/stdin < stuck.json", "- < stuck.json"] {
+        sh(&format!("$1 judge --kind stuck {file}")).exits(0).says("");
+    }
+    sh("cat stuck.json | $1 judge --kind stuck /dev/stdin").exits(0).says("");
+}
+
+#[test]
+fn a_key_named_twice_is_refused_wherever_a_person_writes_json() {
+    let project = Project::new("touch $OUT/started");
+    let line = task("a").to_string().replacen('{', r#"{"protect":["a"],"mine":1,"mine":2,"#, 1);
+    project.write("tasks.jsonl", &line);
+    project.run(&["run", "--json"]).exits(1).says("tasks.jsonl:1: the key `mine` stands twice");
+    assert!(!project.out.join("started").exists());
+    project.tasks(&[task("a")]);
+    project.run(&["task", "edit", "a", r#"{"mine":1,"mine":2}"#]).exits(2).says("the key `mine` stands twice");
+    project.write("stuck.json", r#"{"tool_calls":null,"tool_calls":"bash: running"}"#);
+    project.run(&["judge", "--kind", "stuck", "stuck.json"]).exits(2).says("stands twice");
+    project.write("suite.json", "{\"suite\":\"s\",\"cases\":[\n{\"id\":\"a\",\"id\":\"b\"}]}");
+    project.run(&["eval", "suite.json"]).exits(2).says("suite.json:2: `cases[0]`: the key `id` stands twice");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `reflexion eval`, seen from outside.
 
+use crate::project::Project;
 use assert_cmd::Command;
 use reflexion::evaluation;
 use reflexion::evaluation::{EvalResult, Expectation, Format, Suite, SuiteKind};
@@ -32,6 +33,20 @@ cases:
 - {id: runs, description: a tool runs, input: {time_since_activity: 60, tool_calls: 'bash: running'}, expect: {stuck: false, reason: working}}
 - {id: silent, description: nothing came, input: {time_since_activity: 90, message_completed: false, output_tokens: 0}, expect: {stuck: true}}
 ";
+
+#[test]
+fn suites_that_a_sparse_checkout_leaves_out_are_named_as_such() {
+    let project = Project::new("true");
+    project.write("config/evals/s.yaml", "kind: completion\ncases: []\n");
+    project.commit();
+    project.git(&["sparse-checkout", "set", "memory"]);
+    assert!(!project.dir.join("config").exists());
+    let words = "this sparse checkout leaves it out: `git sparse-checkout add config/evals` brings it";
+    project.run(&["eval"]).exits(2).says(words);
+    project.run(&["eval", "config/evals/s.yaml"]).exits(2).says(words);
+    let ran = project.run(&["eval", "nowhere/s.yaml"]);
+    assert!(!ran.exits(2).stderr.contains("sparse"), "{}", ran.stderr);
+}
 
 #[test]
 fn our_own_suites_are_large_enough_and_of_both_kinds() {

@@ -174,6 +174,20 @@ fn what_cannot_be_or_makes_no_sense_is_said_before_anything_begins() {
 }
 
 #[test]
+fn a_run_that_does_not_begin_leaves_no_file() {
+    let project = Project::new("touch $OUT/started");
+    let file = project.dir.join("events.jsonl");
+    project.run(&["run", "nobody", "--events", "events.jsonl"]).exits(2).says("`nobody`");
+    project.run(&["overnight", "--events", "events.jsonl", "--for", "0s"]).exits(2);
+    let mut untrusted = project.command(&["run", "--events", "events.jsonl"]);
+    untrusted.env_remove("REFLEXION_TRUST");
+    Ran::of(untrusted, "").exits(4).says("is not trusted");
+    project.run(&["task", "close", "a"]).exits(0);
+    project.run(&["run", "--events", "events.jsonl"]).exits(0).says("nothing is open");
+    assert!(!file.exists());
+}
+
+#[test]
 fn secrets_are_no_part_of_it() {
     let project = Project::new(RIGHT);
     let mut named = task("a");

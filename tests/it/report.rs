@@ -3,7 +3,7 @@
 
 use super::made_up_night;
 use super::made_up_night::Night;
-use super::project::{Project, RIGHT_AT_TWO};
+use super::project::{Project, RIGHT, RIGHT_AT_TWO};
 use jiff::tz::TimeZone;
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use reflexion::domain::{JournalEntry, Life, LineProblem, MergeOutcome, RunId, RunLog, Timestamp};
@@ -67,6 +67,60 @@ fn a_real_run_is_told_in_every_form() {
     assert!(project.run(&["report", "--html", "--out", "-"]).exits(0).stdout.clone().starts_with("<!DOCTYPE html>"));
     let status = project.run(&["status"]).exits(0).stdout.clone();
     assert!(status.contains("came to its end, today") && status.contains("1 of 1 task has a result"), "{status}");
+}
+
+#[test]
+fn out_replaces_what_a_person_names_and_nothing_that_would_be_missed() {
+    let project = Project::new(RIGHT_AT_TWO);
+    project.run(&["run"]).exits(0);
+    let read = |file: &str| String::from_utf8(project.read(file)).unwrap();
+    let out = |format: &str, file: &str| project.run(&["report", format, "--out", file]);
+    project.write("notes.txt", "mine");
+    project.write("code.rs", "fn saved() {}");
+    project.git(&["add", "code.rs"]);
+    for file in ["notes.txt", "code.rs", "new.txt"] {
+        out("--md", file).exits(0);
+        assert!(read(file).starts_with("# Report of run "), "{file}");
+    }
+    // A report that is in git is made again and again.
+    for (format, file) in [("--md", "night.md"), ("--html", "night.html"), ("--json", "night.json")] {
+        project.write(file, "older");
+        project.git(&["add", file]);
+        out(format, file).exits(0);
+        out(format, file).exits(0);
+        assert!(read(file) != "older");
+    }
+    project.write("code.rs", "fn not_saved() {}");
+    for (file, words) in [
+        ("code.rs", "changes that are not in git"),
+        ("project.json", "reflexion reads its settings or tasks from it"),
+        ("tasks.jsonl", "reflexion reads its settings or tasks from it"),
+        ("memory/reflections.jsonl", "are reflexion's own"),
+        (".reflection/tasks.jsonl", "are reflexion's own"),
+        (".git/config", "in git's own directory"),
+    ] {
+        let before = project.read(file);
+        out("--md", file).exits(4).says(&format!("{file}: failed to write it")).says(words);
+        assert_eq!(project.read(file), before, "{file}");
+    }
+}
+
+#[test]
+fn a_run_that_was_not_begun_here_is_named_as_such() {
+    let project = Project::new(RIGHT);
+    project.run(&["run"]).exits(0);
+    let said = |args: &[&str]| project.run(args).exits(0).stderr.clone();
+    for args in [&["status"][..], &["report"], &["task", "list"]] {
+        assert_eq!(said(args), "", "{args:?}");
+    }
+    // What a clone or an archive brings was written with another key.
+    fs::remove_dir_all(project.out.with_file_name("home").join(".local/state/reflexion")).unwrap();
+    for args in [&["status"][..], &["status", "--json"], &["report"]] {
+        assert!(said(args).contains("was not begun by reflexion in this directory"), "{args:?}");
+    }
+    for args in [&["task", "list"][..], &["task", "ready"], &["task", "show", "a"]] {
+        assert!(said(args).contains("of .reflection/tasks.jsonl not written by reflexion here"), "{args:?}");
+    }
 }
 
 #[test]

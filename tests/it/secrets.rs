@@ -260,12 +260,19 @@ fn json_text(line: &str) -> String {
 fn what_a_carried_file_of_variables_holds_is_kept_nowhere() {
     let project = Project::new("echo \"attempt $REFLEXION_ATTEMPT\" > answer.txt; cat .env");
     project.write(".gitignore", ".env\n");
-    project.write(".env", "export SHOP_TOKEN=\"plain enough words\" # of the shop\nSHOP_NAME=corner shop of mine\n");
+    let more = "MAIL_TOKEN: second-of-the-words\nsetenv CSH_TOKEN third-of-the-words\nA=1 B_TOKEN=fourth-of-the-words C=2\n\
+                export A=1;export D_TOKEN=fifth-of-the-words\nexport A=1 \\\n  E_TOKEN=sixth-of-\\\nthe-words\n";
+    let first = "export SHOP_TOKEN=\"plain enough words\" # of the shop\nSHOP_NAME=corner shop of mine\n";
+    project.write(".env", format!("{first}{more}"));
     project.config(|c| c["carry"] = json!([".env"]));
-    project.tasks(&[task_with_check("a", ". ./.env; echo \"$SHOP_TOKEN $SHOP_NAME\"; false")]);
+    let say = "for w in second third fourth fifth sixth; do echo \"$w-of-the-words\"; done; false";
+    project.tasks(&[task_with_check("a", &format!(". ./.env 2> /dev/null; echo \"$SHOP_TOKEN $SHOP_NAME\"; {say}"))]);
     project.run(&["run", "--max-attempts", "1"]).exits(1);
-    for dir in ["memory", ".reflection"] {
-        assert_eq!(holding(&project.dir.join(dir), &["plain enough words".to_owned()]), [""; 0]);
+    let secrets = ["second", "third", "fourth", "fifth", "sixth"].map(|word| format!("{word}-of-the-words"));
+    for secret in ["plain enough words".to_owned()].iter().chain(&secrets) {
+        for dir in ["memory", ".reflection"] {
+            assert_eq!(holding(&project.dir.join(dir), std::slice::from_ref(secret)), [""; 0], "{secret}");
+        }
     }
     assert_ne!(holding(&project.dir.join(".reflection"), &["corner shop of mine".to_owned()]), [""; 0]);
 }

@@ -64,6 +64,8 @@ fn hostile_git(project: &Project) {
         ("core.askPass", program("askpass")),
         ("credential.helper", format!("!{}", program("credential"))),
         ("gpg.program", program("gpg")),
+        ("hook.a=b.command", program("hook")),
+        ("hook.a=b.event", "post-index-change".to_owned()),
         ("log.showSignature", "true".to_owned()),
         ("remote.origin.url", "ssh://stranger.invalid/repository".to_owned()),
         ("remote.origin.promisor", "true".to_owned()),
@@ -87,6 +89,38 @@ fn untrusted(project: &Project, args: &[&str]) -> Command {
 
 fn ran(project: &Project, args: &[&str]) -> Ran {
     Ran::of(untrusted(project, args), "")
+}
+
+/// Git 2.54 starts hooks that settings name, which `core.hooksPath` does not turn off. Which git is installed here is not known, so one before
+/// it says what that one would do.
+#[test]
+fn no_hook_that_gits_settings_name_runs_when_a_run_writes_to_the_repository() {
+    let project = Project::new("echo right > answer.txt");
+    project.git(&["config", "hook.a=b.command", "true"]);
+    project.git(&["config", "hook.a=b.event", "reference-transaction"]);
+    let bin = project.out.join("bin");
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let git = r#"#!/bin/sh
+PATH=${PATH#*:}
+[ "$1" = version ] && { echo git version 2.54.0; exit; }
+for word; do
+    case $word in update-ref | fetch | read-tree | checkout | reset | apply)
+        events=$(git config --get-all hook.a=b.event) && {
+            last=$(git config --get-all hook.a=b.event | tail -n 1)
+            touch "$OUT/${last:-kept}"
+        }
+    esac
+done
+exec git "$@"
+"#;
+    fs::write(bin.join("git"), git).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut run = project.command(&["run"]);
+    run.env("PATH", format!("{}:{path}", bin.display()));
+    Ran::of(run, "").exits(0);
+    assert!(project.out.join("kept").exists(), "git was called so that it could run");
+    assert!(!project.out.join("reference-transaction").exists());
 }
 
 /// What left a mark.

@@ -32,6 +32,7 @@ mod check_results;
 mod commit;
 mod completion;
 mod decompose;
+mod distinct_keys;
 mod event;
 mod exposure;
 mod failure;
@@ -77,6 +78,7 @@ pub use completion::{
     StuckReason, StuckVerdict, TaskType, gates_in_words,
 };
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
+pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure};
 pub use failure::{

@@ -23,8 +23,8 @@ mod walk;
 mod way;
 
 pub use look::{Kind, Look};
-pub use output::{Output, nobody_reads, open_output};
-pub use place::{Place, open_named, open_to_its_end, read_named};
+pub use output::{Absent, Output, nobody_reads, open_output};
+pub use place::{Input, Place, open_named, open_to_its_end, read_named};
 pub use reads::ReadTime;
 pub use refused::{Refused, gone};
 pub use replacement::Replacement;

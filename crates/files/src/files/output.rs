@@ -1,9 +1,10 @@
 //! What a person named to be written to.
 
 use super::refused::{A_FILE, Refused};
+use super::root::Root;
 use super::way::open_way;
 use cap_std::fs::FileType;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
@@ -16,12 +17,31 @@ use std::path::{Path, PathBuf};
 pub enum Output {
     /// A regular file, to be read, and written at its end.
     File(File),
+    /// Nothing yet: a regular file can be made there.
+    Absent(Absent),
     /// A pipe, a terminal or another device, or what the process was started with: only to be written to.
     Stream(File),
 }
 
-/// Opens what a person named to be written to: a regular file, which is made where it is missing and never cut off, a pipe that
-/// somebody reads from, or a character device such as `/dev/null`.
+/// Where a regular file can be made.
+#[derive(Debug)]
+pub struct Absent {
+    dir: Root,
+    name: PathBuf,
+}
+
+impl Absent {
+    /// Makes the file, to be read, and written at its end. One that was made there meanwhile is opened as it is.
+    ///
+    /// # Errors
+    /// If it cannot be made, or something else stands there by now.
+    pub fn make(&self) -> io::Result<File> {
+        self.dir.append_to(&self.name)
+    }
+}
+
+/// Opens what a person named to be written to: a regular file, which is never cut off, a pipe that somebody reads from, or a character
+/// device such as `/dev/null`. Where nothing is, nothing is made yet.
 ///
 /// No link is followed in the last name of the path, and on the way to it as [`open_way`] says: what stands below `of_others` cannot lead
 /// the writing elsewhere. `/dev/fd/3`, `/dev/stderr` and the like name what the process was started with.
@@ -31,6 +51,8 @@ pub enum Output {
 /// # let dir = tempfile::tempdir()?;
 /// let clone = dir.path().canonicalize()?;
 /// let of_others = [clone.clone()];
+/// let Output::Absent(lines) = open_output(&clone.join("lines"), &of_others)? else { panic!("it is there") };
+/// lines.make()?;
 /// assert!(matches!(open_output(&clone.join("lines"), &of_others)?, Output::File(_)));
 /// assert!(matches!(open_output("/dev/null".as_ref(), &of_others)?, Output::Stream(_)));
 /// std::os::unix::fs::symlink("lines", clone.join("link"))?;
@@ -53,8 +75,13 @@ pub fn open_output(path: &Path, of_others: &[PathBuf]) -> io::Result<Output> {
     let (root, name) = (open_way(dir, of_others)?, Path::new(name));
     match root.kind_of(name) {
         Ok(kind) if !kind.is_file() => root.open_stream(name).map(Output::Stream),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => root.append_to(name).map(Output::File),
+        Ok(_) => root.append_to(name).map(Output::File),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let may_make = Access::WRITE_OK | Access::EXEC_OK;
+            rustix::fs::accessat(root.dir(), ".", may_make, AtFlags::EACCESS)?;
+            Ok(Output::Absent(Absent { dir: root, name: name.to_owned() }))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -3,12 +3,14 @@
 use super::look::{Kind, Look};
 use super::replacement::Replacement;
 use super::root::Root;
+use rustix::fs::{Mode, OFlags};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::io::{IsTerminal, Write};
+use std::io::{Chain, Cursor, IsTerminal, Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where something is or will be: a path below a directory. The directory may be reached through links, nothing in the
 /// path below it may be one.
@@ -203,17 +205,61 @@ pub fn open_named(path: &Path) -> io::Result<File> {
     Place::with_names(&path.canonicalize()?, 1).open_file()
 }
 
-/// A file, pipe or terminal that a person named, to be read to its end. A device may have none.
+/// How long nobody may write to a pipe before it is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// What [`open_to_its_end`] opened. The first byte of a pipe may have been read already.
+pub type Input = Chain<Cursor<Vec<u8>>, File>;
+
+/// A file, pipe or terminal that a person named, to be read to its end: also `/dev/stdin`, and what a shell makes of `<(command)`. A device
+/// may have no end, and a pipe with a name, which an archive may bring along, may have nobody who writes to it: it is waited for 10 seconds.
 ///
 /// # Errors
-/// Also if it is a device.
-pub fn open_to_its_end(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
+/// Also if it is a device, a socket, or a pipe that nobody writes to.
+pub fn open_to_its_end(path: &Path) -> io::Result<Input> {
+    open_within(path, PATIENCE)
+}
+
+fn open_within(path: &Path, patience: Duration) -> io::Result<Input> {
+    // Who opens a pipe without this waits for a writer.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let kind = file.metadata()?.file_type();
     if kind.is_block_device() || (kind.is_char_device() && !file.is_terminal()) {
         return Err(io::Error::other("it is a device, which may have no end: name a file"));
     }
-    Ok(file)
+    let first = if kind.is_fifo() && has_a_name(&file)? { first_of(&file, patience)? } else { Vec::new() };
+    rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+    Ok(Cursor::new(first).chain(file))
+}
+
+/// Whether a pipe lies in a directory, where anybody may begin to write to it. Others have their writers, or had them.
+fn has_a_name(pipe: &File) -> io::Result<bool> {
+    const PIPES: u64 = 0x5049_5045;
+    Ok(u64::try_from(rustix::fs::fstatfs(pipe)?.f_type).is_ok_and(|kind| kind != PIPES))
+}
+
+/// Waits until somebody writes to a pipe, and takes its first byte if that is there already.
+fn first_of(mut pipe: &File, patience: Duration) -> io::Result<Vec<u8>> {
+    let (mut byte, mut waited) = ([0], Duration::ZERO);
+    loop {
+        match pipe.read(&mut byte) {
+            Ok(1..) => return Ok(byte.to_vec()),
+            // Somebody has opened it to write.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Vec::new()),
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Err(error),
+            _ if waited >= patience => {
+                let message = "it is a pipe that nobody writes to: start its writer first, or name a file";
+                return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+            }
+            _ => {
+                std::thread::sleep(BETWEEN_LOOKS);
+                waited += BETWEEN_LOOKS;
+            }
+        }
+    }
 }
 
 /// The text of a file that a person named, as [`open_named`].
@@ -222,4 +268,43 @@ pub fn open_to_its_end(path: &Path) -> io::Result<File> {
 /// Also if it is not UTF-8.
 pub fn read_named(path: &Path) -> io::Result<String> {
     io::read_to_string(open_named(path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+    use std::thread;
+
+    #[test]
+    fn a_pipe_is_read_to_its_end_and_waited_for_only_so_long() {
+        let dir = tempfile::tempdir().unwrap();
+        let named = dir.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &named, Mode::RWXU).unwrap();
+        let error = open_within(&named, Duration::ZERO).unwrap_err();
+        assert!(error.to_string().contains("nobody writes to"), "{error}");
+        let read = |path: &Path, patience| io::read_to_string(open_within(path, patience)?);
+        let forever = Duration::MAX;
+        // Its writer comes later, and is slow.
+        let pipe = named.clone();
+        let writer = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            let mut pipe = File::options().write(true).open(pipe).unwrap();
+            pipe.write_all(b"one ").unwrap();
+            thread::sleep(Duration::from_millis(50));
+            pipe.write_all(b"two").unwrap();
+        });
+        assert_eq!(read(&named, forever).unwrap(), "one two");
+        writer.join().unwrap();
+        // As a shell makes it of `<(command)`, also of a command that says nothing and of one that is slow.
+        let (from, to) = io::pipe().unwrap();
+        let path = PathBuf::from(format!("/dev/fd/{}", from.as_raw_fd()));
+        let writer = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            (&to).write_all(b"three").unwrap();
+        });
+        assert_eq!(read(&path, Duration::ZERO).unwrap(), "three");
+        writer.join().unwrap();
+        assert_eq!(read(&path, Duration::ZERO).unwrap(), "");
+    }
 }

@@ -8,7 +8,9 @@ use super::process::{OF_SHELL, start_child, until_at_pipe, until_idle};
 use crate::files::Root;
 use crate::services::WorkspaceError;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, waitid};
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::LazyLock;
@@ -22,6 +24,9 @@ const LIMIT: Duration = Duration::from_mins(10);
 
 /// A call that does not even work waits for a filter that waits for somebody, or for a pipe where the kernel does not tell so.
 const IDLE_LIMIT: Duration = Duration::from_mins(1);
+
+/// The first git that starts hooks which settings name (`hook.NAME.command`); `core.hooksPath` turns off only those that are files.
+const CONFIGURED_HOOKS: (u32, u32) = (2, 54);
 
 /// The oldest git that can do all that is asked of it (`merge-tree --merge-base`).
 const OLDEST: (u32, u32) = (2, 40);
@@ -162,6 +167,7 @@ impl Git {
             args: args.into_iter().map(|a| a.as_ref().to_owned()).collect(),
             env: Vec::new(),
             stdin: Vec::new(),
+            without: Vec::new(),
             is_bare: false,
         }
     }
@@ -173,6 +179,8 @@ pub(super) struct Call {
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     stdin: Vec<u8>,
+    /// Settings of the repository that are emptied.
+    without: Vec<OsString>,
     /// Without settings, which nothing depends on.
     is_bare: bool,
 }
@@ -261,8 +269,12 @@ impl Call {
     }
 
     /// Runs it unless it is given up before, with this error: that is told the id of its process group.
-    async fn run_unless(self, given_up: impl AsyncFnOnce(u32) -> WorkspaceError) -> Result<GitOutput, WorkspaceError> {
+    async fn run_unless(
+        mut self,
+        given_up: impl AsyncFnOnce(u32) -> WorkspaceError,
+    ) -> Result<GitOutput, WorkspaceError> {
         self.git.keep_from_links()?;
+        self.without = Box::pin(self.configured_hooks()).await?;
         let command = self.name();
         let mut process = self.process();
         let mut child = start_child(|| process.spawn()).map_err(|error| match error.kind() {
@@ -302,10 +314,11 @@ impl Call {
 
     /// Runs it and shows stdout while it comes, in pieces that end anywhere; a status other than 0 is an error with what
     /// git printed. The limit is on silence, not on how long a large repository takes.
-    pub(super) async fn stream(self, mut show: impl FnMut(&[u8]) + Send) -> Result<(), WorkspaceError> {
+    pub(super) async fn stream(mut self, mut show: impl FnMut(&[u8]) + Send) -> Result<(), WorkspaceError> {
         /// So much of stderr is kept.
         const KEPT: u64 = 16 * 1024;
         self.git.keep_from_links()?;
+        self.without = self.configured_hooks().await?;
         let command = self.name();
         let lost = |error: std::io::Error| failed(command.clone(), &error.to_string());
         let mut process = self.process();
@@ -349,6 +362,18 @@ impl Call {
         if status.success() { Ok(()) } else { Err(failed(command, &said)) }
     }
 
+    /// What says when the hooks run that the settings name. A repository of the runtime's own takes none over.
+    async fn configured_hooks(&self) -> Result<Vec<OsString>, WorkspaceError> {
+        // Where git is missing or too old, the call itself says so.
+        let is_known_not_to = async || !git_version().await.is_ok_and(|said| starts_configured_hooks(&said));
+        if self.is_bare || self.git.alone || is_known_not_to().await {
+            return Ok(Vec::new());
+        }
+        let list = Git { guarded: false, ..self.git.clone() }.call(LIST_NAMES).bare();
+        // Outside of any repository, and with settings that cannot be read, the call itself says what is wrong.
+        Ok(hook_events(&list.run().await?.stdout))
+    }
+
     fn process(&self) -> tokio::process::Command {
         let mut process = tokio::process::Command::new(&*PROGRAM);
         for (name, _) in std::env::vars_os() {
@@ -367,7 +392,7 @@ impl Call {
         if self.git.looks {
             process.envs(NOTHING_FETCHED);
         }
-        process.envs(ENVIRONMENT).envs(self.env.iter().map(|(name, value)| (name, value)));
+        process.envs(ENVIRONMENT).envs(emptied(&self.without)).envs(self.env.iter().map(|(name, value)| (name, value)));
         for key_value in CONFIG.iter().filter(|_| !self.is_bare).chain(&self.git.setting) {
             process.args(["-c", key_value]);
         }
@@ -406,10 +431,38 @@ pub async fn git_version() -> Result<String, WorkspaceError> {
 
 /// The version in `git version 2.39.5 (…)`, if it is too old. Whoever builds a git of their own may call it anything.
 fn too_old(said: &str) -> Option<&str> {
+    version(said).filter(|(_, numbers)| *numbers < OLDEST).map(|(version, _)| version)
+}
+
+/// Whether it may start hooks that settings name.
+fn starts_configured_hooks(said: &str) -> bool {
+    version(said).is_none_or(|(_, numbers)| numbers >= CONFIGURED_HOOKS)
+}
+
+fn version(said: &str) -> Option<(&str, (u32, u32))> {
     let version = said.split_whitespace().nth(2)?;
     let mut numbers = version.split('.').map(|part| part.parse::<u32>().ok());
-    let found = (numbers.next()??, numbers.next()??);
-    (found < OLDEST).then_some(version)
+    Some((version, (numbers.next()??, numbers.next()??)))
+}
+
+/// Lists the names of all settings, each with a NUL behind it.
+pub(super) const LIST_NAMES: [&str; 4] = ["config", "--null", "--name-only", "--list"];
+
+/// Of the names of settings those that say when a hook runs. An empty value takes back those before it, for every event, whatever the
+/// hook is called.
+pub(super) fn hook_events(names: &[u8]) -> Vec<OsString> {
+    let is_event = |name: &&[u8]| name.starts_with(b"hook.") && name.ends_with(b".event");
+    let found: BTreeSet<&[u8]> = names.split(|byte| *byte == 0).filter(is_event).collect();
+    found.into_iter().map(|name| OsStr::from_bytes(name).to_owned()).collect()
+}
+
+/// The variables that empty these settings. `-c` ends a name at its first `=`, which may be a part of it.
+pub(super) fn emptied(keys: &[OsString]) -> impl Iterator<Item = (String, OsString)> {
+    let count = ("GIT_CONFIG_COUNT".to_owned(), keys.len().to_string().into());
+    let settings = keys.iter().enumerate().flat_map(|(i, key)| {
+        [(format!("GIT_CONFIG_KEY_{i}"), key.clone()), (format!("GIT_CONFIG_VALUE_{i}"), OsString::new())]
+    });
+    std::iter::once(count).chain(settings)
 }
 
 /// The program, by its whole path: a part of `PATH` that is relative would be looked for where an agent works.
@@ -470,7 +523,6 @@ pub(super) fn paths(listing: &[u8]) -> impl Iterator<Item = PathBuf> {
 
 /// A NUL-separated listing of paths.
 pub(super) fn listing<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<u8> {
-    use std::os::unix::ffi::OsStrExt;
     let mut bytes = Vec::new();
     for path in paths {
         bytes.extend_from_slice(path.as_ref().as_os_str().as_bytes());
@@ -522,6 +574,8 @@ mod tests {
         }
         for own in ["git version next", "git", "", "git version 2.x"] {
             check(own, None);
+            assert!(starts_configured_hooks(own), "{own}");
         }
+        assert!(!starts_configured_hooks("git version 2.53.1") && starts_configured_hooks("git version 2.54.0"));
     }
 }

@@ -64,11 +64,7 @@ impl HostWorkTree {
             process.env(name, value);
         }
         process.envs(git::NOTHING_FETCHED);
-        // By variables, because `-c` ends a name at its first `=`, which may be a part of it.
-        process.env("GIT_CONFIG_COUNT", without.len().to_string());
-        for (i, key) in without.iter().enumerate() {
-            process.env(format!("GIT_CONFIG_KEY_{i}"), key).env(format!("GIT_CONFIG_VALUE_{i}"), "");
-        }
+        process.envs(git::emptied(without));
         for key_value in ["core.hooksPath=/dev/null", "core.fsmonitor=false", "status.showStash=false"] {
             process.args(["-c", key_value]);
         }
@@ -140,14 +136,16 @@ impl HostWorkTree {
         self.git(&PARTIAL).is_ok()
     }
 
-    /// The settings by which files pass through programs on their way into the repository, and whether they must. Without them a
-    /// file counts as it lies there: one that passes through a filter may seem to differ, and none that differs seems not to.
-    fn filters(&self) -> Result<Vec<OsString>, WorkTreeError> {
+    /// The settings by which files pass through programs on their way into the repository, and whether they must, and those by which hooks
+    /// run. Without filters a file counts as it lies there: one that passes through a filter may seem to differ, and none that differs
+    /// seems not to.
+    fn programs(&self) -> Result<Vec<OsString>, WorkTreeError> {
         const KEYS: [&[u8]; 4] = [b".clean", b".smudge", b".process", b".required"];
-        let names = self.git(&["config", "--null", "--name-only", "--list"])?;
+        let names = self.git(&git::LIST_NAMES)?;
         let is_filter = |name: &&[u8]| name.starts_with(b"filter.") && KEYS.iter().any(|key| name.ends_with(key));
-        let found: BTreeSet<&[u8]> = names.split(|byte| *byte == 0).filter(is_filter).collect();
-        Ok(found.into_iter().map(|name| OsStr::from_bytes(name).to_owned()).collect())
+        let filters: BTreeSet<&[u8]> = names.split(|byte| *byte == 0).filter(is_filter).collect();
+        let filters = filters.into_iter().map(|name| OsStr::from_bytes(name).to_owned());
+        Ok(filters.chain(git::hook_events(&names)).collect())
     }
 
     /// The submodules that are checked out, from the top.
@@ -172,6 +170,31 @@ impl HostWorkTree {
     pub(super) fn inner(&self) -> impl Iterator<Item = (PathBuf, Self)> {
         let inner = |path: PathBuf| (path.clone(), Self { top: self.top.join(path), until: self.until });
         self.submodules().into_iter().map(inner)
+    }
+
+    /// Whether a file of the repository differs from what git has of it, so that git could not bring it back. One that passes through a filter
+    /// may seem to.
+    ///
+    /// # Errors
+    /// If git cannot say.
+    pub fn has_unsaved_changes(&self, file: &Path) -> Result<bool, WorkTreeError> {
+        let Ok(file) = file.strip_prefix(&self.top) else { return Ok(false) };
+        let mut only = OsString::from(":(top,literal)");
+        only.push(file);
+        let list = ["ls-files".into(), "--modified".into(), "-z".into(), "--".into(), only];
+        Ok(!self.git_without(&list, &self.programs()?)?.is_empty())
+    }
+
+    /// Whether git has something under a path that a sparse checkout leaves out.
+    ///
+    /// # Errors
+    /// If git cannot say.
+    pub fn leaves_out(&self, path: &Path) -> Result<bool, WorkTreeError> {
+        let Ok(path) = path.strip_prefix(&self.top) else { return Ok(false) };
+        let mut only = OsString::from(":(top,literal)");
+        only.push(path);
+        let listed = self.git(&["ls-files".into(), "-t".into(), "-z".into(), "--".into(), only])?;
+        Ok(listed.split(|byte| *byte == 0).any(|entry| entry.starts_with(b"S ")))
     }
 
     /// Where two commits parted; none where they have nothing in common, or a shallow history does not reach back so far.
@@ -233,7 +256,7 @@ impl WorkTree for HostWorkTree {
             "--ignore-submodules=dirty",
             "-z",
         ];
-        let mut status = work_listing::status(&self.git_without(&status, &self.filters()?)?);
+        let mut status = work_listing::status(&self.git_without(&status, &self.programs()?)?);
         // Git itself would look into them by their own settings, which name programs too.
         for (submodule, inner) in self.inner() {
             let is_new = !status.dirty.contains(&submodule);

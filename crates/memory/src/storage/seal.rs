@@ -205,13 +205,13 @@ impl Seals {
         Ok(foreign(&self.shared.memory, LineKind::Reflection, &belief)?.len())
     }
 
-    /// How many marks nobody believes.
+    /// How many marks somebody else wrote. Before the first run of all they are believed.
     ///
     /// # Errors
     /// If something cannot be read.
     pub fn foreign_marks(&self) -> io::Result<usize> {
         let belief = self.belief()?;
-        Ok(foreign(&self.shared.marks, LineKind::Mark, &belief)?.len())
+        Ok(contents(&self.shared.marks, LineKind::Mark, |line| !belief.is_own(LineKind::Mark, line))?.len())
     }
 
     /// Adopts what is in the memory now, and says how many lines that are.

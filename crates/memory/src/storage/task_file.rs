@@ -1,7 +1,7 @@
 //! Reading the lines of a task file.
 
 use super::lines::{MAX_LINE, bare_range, for_each_line, json_problem};
-use crate::domain::{LineProblem, Task, TaskId};
+use crate::domain::{DistinctKeys, LineProblem, Task, TaskId};
 use std::collections::HashMap;
 use std::io;
 use std::io::Read;
@@ -73,9 +73,22 @@ fn read_task(line: &[u8]) -> Result<Option<(Task, Range<usize>)>, String> {
     if !json.starts_with('{') {
         return Err("not a JSON object".to_owned());
     }
+    distinct_keys(json)?;
     match serde_json::from_str(json) {
         Ok(task) => Ok(Some((task, range))),
         Err(e) => Err(json_problem(&e)),
+    }
+}
+
+/// Whether no key stands twice in one object; what is no JSON at all is left to whoever reads it as a task.
+fn distinct_keys(json: &str) -> Result<(), String> {
+    let read: Result<DistinctKeys, _> = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json));
+    match read {
+        Err(e) if e.inner().is_data() && e.path().iter().next().is_some() => {
+            Err(format!("`{}`: {}", e.path(), json_problem(e.inner())))
+        }
+        Err(e) if e.inner().is_data() => Err(json_problem(e.inner())),
+        Ok(DistinctKeys) | Err(_) => Ok(()),
     }
 }
 
@@ -117,6 +130,19 @@ mod tests {
             &[
                 (1, "not UTF-8 at byte 20"),
                 (3, "not JSON: control character (\\u0000-\\u001F) found while parsing a string at column 20"),
+            ],
+        );
+        // The last value would count, and whoever wrote both may have meant the first.
+        check(
+            br#"{"id":"a","title":"t","\u0074itle":"u"}
+{"id":"b","title":"t","mine":{"x":[{"k":1},{"k":2}],"k":1e999}}
+{"id":"c","title":"t","mine":1,"mine":2}
+{"id":"d","title":"t","checks":[{"name":"x","run":"make","run":"true"}]}"#,
+            &["b"],
+            &[
+                (1, "the key `title` stands twice"),
+                (3, "the key `mine` stands twice"),
+                (4, "`checks[0]`: the key `run` stands twice"),
             ],
         );
         let huge =

@@ -103,6 +103,7 @@ pub fn stderr_end(stderr: &str) -> String {
 /// ```
 /// # use reflexion_text::prompt::plain;
 /// assert_eq!(plain("\u{1b}[31;1mFAIL\u{1b}[0m a\r\nb"), "FAIL a\nb");
+/// assert_eq!(plain("a\u{8}X"), "aX"); // struck over: both letters stay
 /// ```
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {

@@ -99,6 +99,11 @@ impl Redactor {
         let mut is_new = false;
         if let Some(path) = rules {
             let wrong = |message| RulesError { path: path.to_owned(), message };
+            // Nobody waits for a pipe.
+            let data = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?;
+            if !data.is_file() {
+                return Err(wrong("it is no file".to_owned()));
+            }
             let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
             Rules::check(&text).map_err(wrong)?;
             is_new = added.rules.get(path) != Some(&text);

@@ -1,0 +1,77 @@
+//! The file that `--out` names. As with the `-o` of a compiler, what stands there is replaced, but for what would be missed.
+
+use super::events::places_of_others;
+use super::project::{is_special, no_file};
+use crate::domain::{SETTINGS_FILES, policy};
+use crate::files::{open_named, open_way};
+use crate::runtime;
+use serde_json::Value;
+use std::io;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// So much of a file is read to see whether an earlier call wrote it; a report is smaller.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Writes it as a whole, durably. As for `--events`, no link leads there that came with the project's files, or that others may have made.
+///
+/// # Errors
+/// Also where a device or a pipe stands, a file of the project or of git that reflexion or git reads, and a file of the repository with changes
+/// that would be lost; nothing is changed then.
+pub(super) fn write_out(path: &Path, text: &str, project: &policy::Project) -> io::Result<()> {
+    let whole = std::path::absolute(path)?;
+    let (Some(dir), Some(name)) = (whole.parent(), whole.file_name()) else {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it names a directory"));
+    };
+    if is_special(&whole) {
+        return Err(no_file());
+    }
+    if let Some(because) = kept(&dir.canonicalize()?.join(name), project) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, because));
+    }
+    // What a sandbox is given beyond the usual stands in settings, which are not read here.
+    let dir = open_way(dir, &places_of_others(project, &policy::Sandbox::None)?)?;
+    let mut new = dir.begin(Path::new(name))?;
+    new.write_all(text.as_bytes())?;
+    new.finish()
+}
+
+/// Why a file is not replaced.
+fn kept(file: &Path, project: &policy::Project) -> Option<&'static str> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let root = real(&project.root);
+    let mut read: Vec<PathBuf> = SETTINGS_FILES.iter().map(|name| real(&root.join(name))).collect();
+    read.push(real(&project.tasks));
+    if read.contains(&real(file)) {
+        return Some("reflexion reads its settings or tasks from it: name another file");
+    }
+    if [project.memory_file().parent(), Some(&*project.state_dir())]
+        .into_iter()
+        .flatten()
+        .any(|own| file.starts_with(real(own)))
+    {
+        return Some("`memory/` and `.reflection/` are reflexion's own: name a file elsewhere");
+    }
+    if file.iter().any(|name| name == ".git") {
+        return Some("it is in git's own directory: name a file elsewhere");
+    }
+    let would_be_missed = runtime::has_unsaved_changes(file) && !is_output(file);
+    would_be_missed.then_some("it has changes that are not in git and would be lost: commit them, or name another file")
+}
+
+/// Whether an earlier call wrote it.
+fn is_output(file: &Path) -> bool {
+    let mut text = String::new();
+    let read = open_named(file).and_then(|file| file.take(MOST_BYTES).read_to_string(&mut text));
+    let title = "Report of run ";
+    let is_report = text.strip_prefix("# ").unwrap_or(&text).starts_with(title)
+        || (text.starts_with("<!DOCTYPE html>") && text.contains(&format!("<title>{title}")));
+    let is_document = || {
+        let document: Value = serde_json::from_str(&text).unwrap_or_default();
+        ["run", "judge"].iter().zip(["counts", "suites"]).any(|(one, other)| {
+            document.get(*one).is_some_and(Value::is_string)
+                && document.get(other).is_some_and(|other| !other.is_null())
+        })
+    };
+    read.is_ok() && (is_report || is_document())
+}

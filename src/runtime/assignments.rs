@@ -1,0 +1,306 @@
+//! The variables that a text sets, as shells and the libraries that read `.env` files find them.
+//!
+//! They disagree: `A=one two` is `one two` for a library and `one` for a shell. Where both may be meant, both readings count, because
+//! these are secrets to be found elsewhere, and one too many costs nothing.
+
+/// Words before a name that say that it is one. A `-` is an item of a YAML list.
+const DECLARE: [&str; 9] = ["export", "declare", "typeset", "readonly", "local", "set", "setenv", "env", "-"];
+
+/// The names and values that stand in a text: `NAME=value`, `export A=1 B=2; C=3`, `setenv NAME value`, `NAME = "over lines"`, and
+/// lines that a `\` joins. `NAME: value` and a `;` without a blank behind it count where the text `is_settings`: in code they stand
+/// everywhere.
+pub(super) fn variables_in(text: &str, is_settings: bool) -> Vec<(String, String)> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut found = Vec::new();
+    let (mut start, mut joined) = (0, String::new());
+    for line in text.split(['\n', '\r']) {
+        // Each line counts by itself too: a Windows path may end with a backslash.
+        found.extend(Line { text: &text[start..], end: line.len(), is_settings }.variables());
+        match line.strip_suffix('\\') {
+            Some(front) => joined.push_str(front),
+            None if joined.is_empty() => {}
+            None => {
+                joined.push_str(line);
+                found.extend(Line { text: &joined, end: joined.len(), is_settings }.variables());
+                joined.clear();
+            }
+        }
+        start += line.len() + 1;
+    }
+    found
+}
+
+/// A line, and what follows it: a quoted value may go over lines.
+struct Line<'a> {
+    text: &'a str,
+    end: usize,
+    is_settings: bool,
+}
+
+/// What blanks and `;` part from others.
+struct Word<'a> {
+    start: usize,
+    raw: &'a str,
+}
+
+impl Line<'_> {
+    fn variables(&self) -> Vec<(String, String)> {
+        let words = self.words();
+        let mut found = Vec::new();
+        // How a shell reads the first value; this counts if the line has others.
+        let mut first = None;
+        for statement in words.split(Word::ends_statement) {
+            let skipped = statement.iter().take_while(|word| word.is_declaration()).count();
+            let (front, mut rest) = statement.split_at(skipped);
+            if let ([.., command], [name, values @ ..]) = (front, rest)
+                && takes_words(front, command)
+                && is_name(name.raw)
+            {
+                found.extend(values.iter().flat_map(|value| self.readings(name.raw, value.start, true)));
+                continue;
+            }
+            let is_of_shell = skipped > 0;
+            while let [word, behind @ ..] = rest {
+                let next = behind.first();
+                match self.assignment(word, next) {
+                    Some((name, start, is_colon)) => {
+                        let is_of_shell = !is_colon && (is_of_shell || !found.is_empty());
+                        if !is_of_shell && !is_colon {
+                            first = Some((name, start));
+                        }
+                        found.extend(self.readings(name, start, is_of_shell));
+                    }
+                    // Of a sentence or a command nothing is set.
+                    None if !is_of_shell && found.is_empty() => break,
+                    None => {}
+                }
+                rest = behind;
+            }
+        }
+        if let Some((name, start)) = first.filter(|_| found.len() > 1) {
+            found.extend(
+                self.readings(name, start, true).into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>(),
+            );
+        }
+        found
+    }
+
+    /// The words up to a comment; a `;` between them is one, whatever stands beside it.
+    fn words(&self) -> Vec<Word<'_>> {
+        let line = &self.text[..self.end];
+        let (mut words, mut start) = (Vec::new(), 0);
+        while start < line.len() {
+            let rest = &line[start..];
+            let blanks = rest.len() - rest.trim_start().len();
+            if blanks > 0 {
+                start += blanks;
+            } else if rest.starts_with('#') {
+                break;
+            } else {
+                let length = if rest.starts_with(';') { 1 } else { self.word_length(rest) };
+                words.push(Word { start, raw: &rest[..length] });
+                start += length;
+            }
+        }
+        words
+    }
+
+    /// The name that a word sets, where its value begins, and whether a colon is between them.
+    fn assignment<'a>(&self, word: &Word<'a>, next: Option<&Word<'_>>) -> Option<(&'a str, usize, bool)> {
+        let has_sign = |word: &Word<'_>| word.raw.starts_with('=') && !word.raw.starts_with("==");
+        if let Some((name, _)) = word.raw.split_once('=').filter(|(name, _)| !name.is_empty()) {
+            let name = bare_name(name);
+            return is_name(name).then(|| (name, word.start + word.raw.find('=').unwrap_or_default() + 1, false));
+        }
+        if let Some(next) = next.filter(|next| has_sign(next)) {
+            let name = bare_name(word.raw);
+            return is_name(name).then_some((name, next.start + 1, false));
+        }
+        let name = bare_name(word.raw.strip_suffix(':').filter(|_| self.is_settings)?);
+        is_name(name).then_some((name, word.start + word.raw.len(), true))
+    }
+
+    /// What the value that begins there may be.
+    fn readings(&self, name: &str, start: usize, is_of_shell: bool) -> Vec<(String, String)> {
+        let line = &self.text[..self.end];
+        // For a shell a value begins at once; libraries pass over blanks.
+        let blanks = line[start..].len() - line[start..].trim_start().len();
+        let start = start + blanks;
+        let word = &line[start..start + self.word_length(&line[start..])];
+        let mut values = Vec::new();
+        match in_quotes(&self.text[start..]) {
+            Some((value, length)) => {
+                values.push(value);
+                // `"one"two` is one word; of `"one",` the comma is no part.
+                values.extend((length < word.len()).then(|| unquoted(word)));
+            }
+            None if is_of_shell => values.push(unquoted(word).trim_end_matches(['"', '\'']).to_owned()),
+            None => values.push(bare(&line[start..]).to_owned()),
+        }
+        values.into_iter().map(|value| (name.to_owned(), value)).collect()
+    }
+
+    /// How long the word is that a text begins with: up to a blank or `;` that is not in quotes.
+    fn word_length(&self, text: &str) -> usize {
+        let (mut at, mut is_escaped) = (0, false);
+        while let Some(c) = text[at..].chars().next() {
+            let ends_statement =
+                c == ';' && (self.is_settings || !text[at + 1..].starts_with(|c: char| !c.is_whitespace()));
+            if !is_escaped && (c.is_whitespace() || ends_statement) {
+                break;
+            }
+            // A quote that nobody closes is a sign like others: `it's`.
+            let in_quotes = (!is_escaped).then(|| in_quotes(&text[at..])).flatten();
+            is_escaped = c == '\\' && !is_escaped;
+            at += in_quotes.map_or(c.len_utf8(), |(_, length)| length);
+        }
+        at
+    }
+}
+
+impl Word<'_> {
+    fn ends_statement(&self) -> bool {
+        matches!(self.raw, ";" | "&&" | "||")
+    }
+
+    fn is_declaration(&self) -> bool {
+        DECLARE.contains(&self.raw) || (self.raw.starts_with('-') && !self.raw.contains('='))
+    }
+}
+
+/// Whether the value is the next word, as with `setenv NAME value` and fish's `set -x NAME value`.
+fn takes_words(front: &[Word<'_>], last: &Word<'_>) -> bool {
+    last.raw == "setenv" || (last.raw != "-" && last.raw.starts_with('-') && front[0].raw == "set")
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
+}
+
+/// A name without quotes around it, and without PowerShell's `$env:`.
+fn bare_name(name: &str) -> &str {
+    let name = name.trim_matches(['"', '\'']);
+    name.strip_prefix("$env:").unwrap_or(name)
+}
+
+/// A word as a shell reads it.
+fn unquoted(word: &str) -> String {
+    let (mut value, mut at) = (String::new(), 0);
+    while let Some(c) = word[at..].chars().next() {
+        let (part, length) = in_quotes(&word[at..]).unwrap_or_else(|| (c.to_string(), c.len_utf8()));
+        value.push_str(&part);
+        at += length;
+    }
+    value
+}
+
+/// A value in quotes, which a `$` may stand before in a shell, and how long it is with them.
+fn in_quotes(text: &str) -> Option<(String, usize)> {
+    let of_shell = text.strip_prefix('$').filter(|rest| rest.starts_with(['"', '\'']));
+    let from = of_shell.unwrap_or(text);
+    let quote = from.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'))?;
+    let (value, length) = quoted(&from[1..], quote, quote == '"' || of_shell.is_some())?;
+    Some((value, text.len() - from.len() + 1 + length))
+}
+
+/// What stands before the quote that closes it, without the backslashes before quotes, and how long it is with that.
+fn quoted(text: &str, quote: char, has_escapes: bool) -> Option<(String, usize)> {
+    let (mut value, mut is_escaped) = (String::new(), false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if is_escaped => {
+                if c != quote && c != '\\' {
+                    value.push('\\');
+                }
+                value.push(c);
+                is_escaped = false;
+            }
+            '\\' if has_escapes => is_escaped = true,
+            _ if c == quote => return Some((value, at + c.len_utf8())),
+            _ => value.push(c),
+        }
+    }
+    None
+}
+
+/// What libraries read of a value without quotes: the line, without the comment and the commands behind it (`value; export NAME`).
+fn bare(value: &str) -> &str {
+    let ends =
+        [" #", "; ", " && "].into_iter().filter_map(|end| value.find(end)).chain(value.strip_suffix(';').map(str::len));
+    value[..ends.min().unwrap_or(value.len())].trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, wanted: &[(&str, &str)]) {
+        let wanted: Vec<_> = wanted.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        assert_eq!(variables_in(text, true), wanted, "{text}");
+    }
+
+    #[test]
+    fn a_variable_is_read_as_shells_and_libraries_read_it() {
+        check("A_KEY=one two", &[("A_KEY", "one two")]);
+        check("  export A_KEY = \"a#b\" # why\r\nB=2", &[("A_KEY", "a#b"), ("B", "2")]);
+        check("A_KEY='it is' ", &[("A_KEY", "it is")]);
+        check("A_KEY=value # why", &[("A_KEY", "value")]);
+        check("# A_KEY=value\n\nnothing\n= x\n", &[]);
+        check("\u{feff}A_KEY=one\rB_KEY=two", &[("A_KEY", "one"), ("B_KEY", "two")]);
+        check("A_KEY=\"one\ntwo \\\"three\\\"\nfour\"\nB=2", &[("A_KEY", "one\ntwo \"three\"\nfour"), ("B", "2")]);
+        for line in [
+            "export\tA_KEY=one",
+            "declare -x A_KEY=\"one\"",
+            "typeset -g -x A_KEY=one",
+            "A_KEY=one; export A_KEY",
+            "A_KEY=one;",
+            "setenv A_KEY one",
+            "setenv A_KEY 'one';",
+            "set -gx A_KEY one",
+            "set A_KEY = one",
+            "set \"A_KEY=one\"",
+            "$env:A_KEY = \"one\"",
+            "A_KEY: one",
+            "  A_KEY:   'one' # why",
+            "- A_KEY=one",
+            "\"A_KEY\": \"one\"",
+        ] {
+            check(line, &[("A_KEY", "one")]);
+        }
+        for line in [
+            "env A_KEY=one prog",
+            "export A_KEY=one && prog",
+            "A_KEY=one && prog",
+            "readonly B=2 A_KEY=one",
+            "B=2; A_KEY=one;",
+            "B=2 A_KEY=one",
+            "A_KEY=one B=2",
+            "export B=2; export A_KEY=one",
+            "export A_KEY=one; export B=2",
+            "export B A_KEY=one",
+            "B=2;A_KEY=one",
+            "A_KEY=o\\\nne",
+            "export B=2 \\\n  A_KEY=one",
+            "\"A_KEY\": \"one\",",
+            "A_KEY=o'n'\"e\" B=2",
+            "B=it's A_KEY=one",
+        ] {
+            assert!(variables_in(line, true).contains(&("A_KEY".to_owned(), "one".to_owned())), "{line}");
+        }
+        check("A_KEY=$'it\\'s'\nB=$\"two\"\nC=$(x)", &[("A_KEY", "it's"), ("B", "two"), ("C", "$(x)")]);
+        check("if test A_KEY=one\nthe A_KEY=two\nA_KEY == four", &[]);
+        check("A_KEY=\"it is open\nB=2", &[("A_KEY", "\"it is open"), ("B", "2")]);
+        assert_eq!(variables_in("A_KEY: one\nx(); A_KEY", false), []);
+        assert_eq!(variables_in("b=1;A_KEY=one", false), [("b".to_owned(), "1;A_KEY=one".to_owned())]);
+    }
+
+    #[test]
+    fn where_a_shell_and_a_library_disagree_both_count() {
+        let both = [("A_KEY", "Server=a;Password=b"), ("Password", "b"), ("A_KEY", "Server=a")];
+        check("A_KEY=Server=a;Password=b", &both);
+        check("A_KEY=one B=2", &[("A_KEY", "one B=2"), ("B", "2"), ("A_KEY", "one")]);
+        check("A_KEY=C:\\\nB=2", &[("A_KEY", "C:\\"), ("B", "2"), ("A_KEY", "C:B=2")]);
+        check("A_KEY=\"one\"two", &[("A_KEY", "one"), ("A_KEY", "onetwo")]);
+    }
+}

@@ -26,6 +26,7 @@
 
 mod attempt;
 mod capture;
+mod changed_lines;
 mod check;
 mod check_results;
 mod commit;
@@ -53,6 +54,7 @@ mod run_log;
 mod session_verdict;
 mod settings_files;
 mod slug;
+mod steps;
 mod task;
 mod task_fields;
 mod trace;
@@ -65,6 +67,7 @@ pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId,
 pub use capture::{
     Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
 };
+pub use changed_lines::{ChangedLine, changed_lines};
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
 pub use check_results::CheckResults;
 pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
@@ -76,8 +79,8 @@ pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose,
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Exposure};
 pub use failure::{
-    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, PrintedLine, Signature, TestSource,
-    TestsBeside,
+    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, LessonFollowed, PrintedLine,
+    Refutation, Signature, TestSource, TestsBeside, same_file,
 };
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};
@@ -100,6 +103,7 @@ pub use run_log::{Life, LoggedEntry, RunLog, Waiting};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 pub use slug::slug;
+pub use steps::{Did, Step};
 pub use task::{
     Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
     TaskMark, TaskSize, integration_branch, is_integration, named_apart, nearest_id,

@@ -183,7 +183,7 @@ impl Judged {
             true => {
                 belongs_to_tests(line.file) && !line.text.trim().is_empty() && (!line.is_added || is_off(line.text))
             }
-            false => because.contains(line.file) && !line.file.is_empty(),
+            false => names_file(because, line.file),
         };
         let lines: Vec<ChangedLine<'_>> = changed_lines(&self.diff).filter(shows).collect();
         let off = lines.iter().find(|line| is_about_tests && line.is_added);
@@ -220,6 +220,17 @@ impl Judged {
         let at = self.checks.iter().position(|other| std::ptr::eq(other, check));
         at.and_then(|at| self.old.known.get(at)).cloned().unwrap_or_default()
     }
+}
+
+/// Whether a text names this file, and not one whose name only ends or begins like it.
+fn names_file(text: &str, file: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || "_-/.".contains(c);
+    let is_whole = |at: usize| {
+        let (before, behind) = (&text[..at], &text[at + file.len()..]);
+        let behind = behind.trim_start_matches('.');
+        !before.ends_with(goes_on) && !behind.starts_with(goes_on)
+    };
+    !file.is_empty() && text.match_indices(file).any(|(at, _)| is_whole(at))
 }
 
 /// Whether a line switches a test off, by the words that test frameworks have for it.
@@ -307,4 +318,20 @@ fn changed(judged: &Judged) -> Vec<String> {
 fn agent_output(judged: &Judged) -> Output {
     let detail = judged.detail.as_deref().unwrap_or_default();
     Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_as_a_whole() {
+        let check =
+            |text: &str, file: &str, expected: bool| assert_eq!(names_file(text, file), expected, "{text} {file}");
+        check("it changed protected files: tests/test_slots.py", "tests/test_slots.py", true);
+        check("it changed protected files: tests/test_slots.py", "slots.py", false);
+        check("a.py, b.py.", "b.py", true);
+        check("a.pyc", "a.py", false);
+        check("x", "", false);
+    }
 }

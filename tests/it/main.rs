@@ -41,6 +41,7 @@ mod queue;
 mod report;
 mod report_page;
 mod results;
+mod retry_prompts;
 mod risk;
 mod rough;
 mod routing;

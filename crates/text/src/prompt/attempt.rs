@@ -233,22 +233,23 @@ impl LastFailure<'_> {
     }
 
     fn push_what_failed(&self, text: &mut String) {
-        let red = self.check.map(|check| format!("check `{}` is red ({})", line(&check.spec.name), check.how()));
-        let _ = match (self.attempt, red) {
-            (None, Some(_)) => {
-                let (name, how) = self.check.map(|check| (line(&check.spec.name), check.how())).unwrap_or_default();
-                writeln!(text, "Check `{name}` was red before any attempt ({how}).")
-            }
-            (None, None) => writeln!(text, "Before any attempt:"),
-            (Some(n), red) => {
+        let how = self.check.map(|check| (line(&check.spec.name), check.how()));
+        let what = match (self.attempt, how) {
+            (None, Some((name, how))) => format!("Check `{name}` was red before any attempt ({how})"),
+            (None, None) => "Before any attempt".to_owned(),
+            (Some(n), how) => {
                 let (now, last) = self.now;
-                let red = red.map_or(":".to_owned(), |red| format!(": {red}."));
-                writeln!(text, "This is attempt {now} of {last}. Attempt {n} failed{red}")
+                let red = how.map(|(name, how)| format!(": check `{name}` is red ({how})")).unwrap_or_default();
+                format!("This is attempt {now} of {last}. Attempt {n} failed{red}")
             }
         };
-        if !self.because.trim().is_empty() {
-            let _ = writeln!(text, "\n{}", because(self.because));
-        }
+        let why = self.because.trim();
+        let sign = if self.check.is_some() { ";" } else { ":" };
+        let _ = match () {
+            () if why.is_empty() => writeln!(text, "{what}."),
+            () if is_of_plain_words(why) => writeln!(text, "{what}{sign} {why}."),
+            () => writeln!(text, "{what}{}\n\n{}", if self.check.is_some() { "." } else { ":" }, because(why)),
+        };
     }
 
     fn push_output(&self, text: &mut String, check: &CheckReport) {
@@ -292,6 +293,11 @@ pub fn go_on(ending: &str, prompt: &str) -> String {
         "Your work on this task was cut short ({ending}). The files are as you left them. Go on where you stopped; this \
          is the task again.\n\n{prompt}"
     )
+}
+
+/// Whether a reason names nothing: names of files and tests stand in quotes, behind colons, or have other characters than these.
+fn is_of_plain_words(reason: &str) -> bool {
+    reason.bytes().all(|byte| byte.is_ascii_lowercase() || b" ,".contains(&byte))
 }
 
 /// Why something failed. The words are the runtime's, and the names in them are anybody's.

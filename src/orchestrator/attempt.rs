@@ -6,6 +6,7 @@ use super::healer;
 use super::holdout::Shown;
 use super::nudge::Nudge;
 use super::resume::failure_key;
+use super::steps::Digest;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Judgement, shown};
@@ -181,6 +182,12 @@ pub(super) struct Judged {
     pub change: Change,
     /// Beside the base, as a unified diff, capped.
     pub diff: String,
+    /// What the agent did, in order.
+    pub did: Digest,
+    /// The lessons that stood in its prompt.
+    pub injected: Vec<ReflectionId>,
+    /// Where it worked and where its checks ran.
+    pub dirs: Vec<PathBuf>,
     /// How large it is; none where some of it is not shown.
     pub size: Option<ChangeSize>,
     pub risk: Risk,
@@ -396,7 +403,7 @@ impl TaskRun {
             self.publish(EventKind::PersonNeeded { actions: judged.judgement.person.clone() });
         }
         self.keep_capture(course, &judged).await;
-        self.remember_failure(&judged);
+        self.remember_failure(&judged, &prepared.baseline);
         if judged.judgement.failure.is_some() {
             self.suspects = healer::suspects(&judged.checks, &prepared.baseline);
             let doubted = judged.doubts.at_base.iter().filter(|check| !self.suspects.contains(check)).cloned();

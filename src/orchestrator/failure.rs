@@ -2,18 +2,22 @@
 
 use super::attempt::Judged;
 use super::task::TaskRun;
-use super::verdict::RUN_ALL;
+use super::verdict::{RUN_ALL, beside_red, is_red};
 use crate::domain::{
-    Allow, CheckReport, CheckResults, CheckScope, Expects, FailedCheck, FailureContext, FailureType, Output,
-    Reflection, Signature,
+    Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Expects, FailedCheck, FailureContext, FailureType,
+    LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, belongs_to_tests, changed_lines,
+    same_file,
 };
-use crate::prompt::{PartOrigin, with_proposed};
+use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
     pub part: usize,
     pub number: u32,
+    /// Why, without what a red check says itself.
     pub because: String,
+    /// Why, as it stands in the journal.
+    pub because_of_all: String,
     /// Of an attempt that changed nothing: what stands against the last one that did, and its number.
     pub of_change: Option<(u32, String)>,
     pub check: Option<CheckReport>,
@@ -65,23 +69,23 @@ impl OldFailures {
 
 impl TaskRun {
     /// Keeps a failure for the next prompt.
-    pub fn remember_failure(&mut self, judged: &Judged) {
+    pub fn remember_failure(&mut self, judged: &Judged, baseline: &[CheckReport]) {
         let part = judged.attempt.part;
         let before = self.last_failure.take().filter(|before| judged.change.no_op && before.part == part);
-        let before = before.map(|before| before.of_change.unwrap_or((before.number, before.because)));
+        let before = before.map(|before| before.of_change.unwrap_or((before.number, before.because_of_all)));
+        let because = for_agent(judged, baseline);
         let because = match &before {
-            Some((number, because)) => {
-                format!(
-                    "{}. Attempt {number}, the last that changed anything, failed so: {because}",
-                    judged.judgement.because
-                )
+            Some((number, of_change)) => {
+                let now = if because.is_empty() { String::new() } else { format!("{because}. ") };
+                format!("{now}Attempt {number}, the last that changed anything, failed so: {of_change}")
             }
-            None => judged.judgement.because.clone(),
+            None => because,
         };
         self.last_failure = judged.judgement.failure.map(|_| PastFailure {
             part,
             number: judged.attempt.number,
             because,
+            because_of_all: judged.judgement.because.clone(),
             of_change: before,
             check: judged.shown().cloned(),
             files: changed(judged),
@@ -93,40 +97,15 @@ impl TaskRun {
     pub async fn failure_context(&self, judged: &Judged) -> FailureContext {
         let services = &self.context.services;
         let part = &self.parts[judged.attempt.part];
-        // Of what fails in it, nothing is about this attempt.
-        let check = judged.shown().filter(|_| !judged.old.lost).or_else(|| still_red(judged));
-        let shown = |other: &CheckReport| check.is_some_and(|check| std::ptr::eq(check, other));
-        let ran = judged.checks.iter().filter(|other| !other.is_not_run() && !shown(other));
+        let previous_reflections = self.previous_reflections(judged.attempt.part).await;
         FailureContext {
-            v: 1,
             id: format!("fc-{}", services.clock.new_id()),
-            session_id: judged.session.clone(),
-            task_id: self.task.id.clone(),
             subtask_id: part.id.clone(),
             subtask_description: self.described(judged.attempt.part),
             acceptance_criteria: self.task.acceptance_criteria.clone(),
-            attempt_number: judged.attempt.number,
-            failure_type: judged.judgement.failure.unwrap_or(FailureType::CheckFailed),
-            ending: judged.ending.clone(),
-            check: check.map(failed_check),
-            ran: ran.map(|check| check.spec.name.clone()).collect(),
-            todo: match check {
-                Some(_) => Vec::new(),
-                None if judged.old.lost => vec![RUN_ALL.to_owned()],
-                None => judged.judgement.todo.clone(),
-            },
-            output: check.map_or_else(|| agent_output(judged), |c| c.output.clone()),
-            // Of a check that was red before, the lesson is about what is new.
-            signature: judged.old.rest.clone().or_else(|| Some(check?.signature.clone())).unwrap_or_default(),
-            flaky: judged.doubts.flaky.clone(),
-            known_failures: check.map(|check| judged.known_failures(check)).unwrap_or_default(),
-            files_changed: changed(judged),
-            files_left: if judged.change.no_op { judged.change.files.clone() } else { Vec::new() },
-            diff_hash: judged.change.diff_hash.clone(),
-            diff: judged.diff.clone(),
-            agent_message: judged.message.clone(),
-            previous_reflections: self.previous_reflections(judged.attempt.part).await,
-            created_at: services.clock.now(),
+            followed: followed(&previous_reflections, judged),
+            previous_reflections,
+            ..judged.failure_of(self.task.id.clone(), services.clock.now())
         }
     }
 
@@ -159,10 +138,149 @@ impl TaskRun {
 }
 
 impl Judged {
+    /// What the attempt itself says of its failure.
+    pub(super) fn failure_of(&self, task: TaskId, now: Timestamp) -> FailureContext {
+        // Of what fails in it, nothing is about this attempt.
+        let check = self.shown().filter(|_| !self.old.lost).or_else(|| still_red(self));
+        let shown = |other: &CheckReport| check.is_some_and(|check| std::ptr::eq(check, other));
+        let ran = self.checks.iter().filter(|other| !other.is_not_run() && !shown(other));
+        // Of a check that was red before, the lesson is about what is new.
+        let signature = self.old.rest.clone().or_else(|| Some(check?.signature.clone())).unwrap_or_default();
+        FailureContext {
+            session_id: self.session.clone(),
+            failure_type: self.judgement.failure.unwrap_or(FailureType::CheckFailed),
+            ending: self.ending.clone(),
+            check: check.map(failed_check),
+            ran: ran.map(|check| check.spec.name.clone()).collect(),
+            todo: match check {
+                Some(_) => Vec::new(),
+                None if self.old.lost => vec![RUN_ALL.to_owned()],
+                None => self.judgement.todo.clone(),
+            },
+            refuted_by: if check.is_none() { self.refutation() } else { None },
+            output: self.relative(check.map_or_else(|| agent_output(self), |c| c.output.clone())),
+            signature: self.relative_signature(signature),
+            flaky: self.doubts.flaky.clone(),
+            known_failures: check.map(|check| self.known_failures(check)).unwrap_or_default(),
+            files_changed: changed(self),
+            files_left: if self.change.no_op { self.change.files.clone() } else { Vec::new() },
+            diff_hash: self.change.diff_hash.clone(),
+            diff: self.diff.clone(),
+            steps: self.did.steps.clone(),
+            steps_left_out: self.did.left_out,
+            agent_message: self.message.clone(),
+            ..FailureContext::new(task, self.attempt.number, now)
+        }
+    }
+
+    /// The rule that refutes it beside the checks, and where in the change that shows.
+    fn refutation(&self) -> Option<Refutation> {
+        let rule = if self.old.lost { "test_count".to_owned() } else { self.judgement.rule.clone()? };
+        let is_about_tests = ["test_count", "tests_kept"].contains(&rule.as_str());
+        let because = &self.judgement.because;
+        let shows = |line: &ChangedLine<'_>| match is_about_tests {
+            // What is switched off is written anew, and what is gone stood there.
+            true => {
+                belongs_to_tests(line.file) && !line.text.trim().is_empty() && (!line.is_added || is_off(line.text))
+            }
+            false => names_file(because, line.file),
+        };
+        let lines: Vec<ChangedLine<'_>> = changed_lines(&self.diff).filter(shows).collect();
+        let off = lines.iter().find(|line| is_about_tests && line.is_added);
+        let found = off.or(lines.first());
+        Some(Refutation {
+            rule,
+            place: found.map(|line| format!("{}:{}", line.file, line.number)),
+            line: found.map(|line| one_line(line.text)).filter(|line| !line.is_empty()),
+        })
+    }
+
+    /// Output with paths as the agent knows them.
+    fn relative(&self, output: Output) -> Output {
+        Output { head: self.relative_text(&output.head), tail: self.relative_text(&output.tail), ..output }
+    }
+
+    fn relative_text(&self, text: &str) -> String {
+        self.dirs.iter().fold(text.to_owned(), |text, dir| relative(&text, dir).into_owned())
+    }
+
+    /// Its names and words, not its fingerprint: that one knows no directories.
+    fn relative_signature(&self, mut signature: Signature) -> Signature {
+        let tests = signature.tests.iter().map(|test| self.relative_text(test)).collect();
+        let message = signature.message.as_ref().map(|message| self.relative_text(message));
+        for failed in signature.counted.iter_mut().flat_map(|counted| counted.failing.values_mut()) {
+            failed.name = self.relative_text(&failed.name);
+            failed.detail = failed.detail.as_ref().map(|detail| self.relative_text(detail));
+        }
+        Signature { tests, message, ..signature }
+    }
+
     /// The tests of one of its checks, by id, that failed in the same way before.
     fn known_failures(&self, check: &CheckReport) -> Vec<String> {
         let at = self.checks.iter().position(|other| std::ptr::eq(other, check));
         at.and_then(|at| self.old.known.get(at)).cloned().unwrap_or_default()
+    }
+}
+
+/// Whether a text names this file, and not one whose name only ends or begins like it.
+fn names_file(text: &str, file: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || "_-/.".contains(c);
+    let is_whole = |at: usize| {
+        let (before, behind) = (&text[..at], &text[at + file.len()..]);
+        let behind = behind.trim_start_matches('.');
+        !before.ends_with(goes_on) && !behind.starts_with(goes_on)
+    };
+    !file.is_empty() && text.match_indices(file).any(|(at, _)| is_whole(at))
+}
+
+/// Whether a line switches a test off, by the words that test frameworks have for it.
+fn is_off(line: &str) -> bool {
+    const OFF: [&str; 9] =
+        ["skip", "#[ignore", "@Ignore", "@Disabled", "xfail", "xit(", "xdescribe(", "xtest(", ".todo("];
+    OFF.iter().any(|word| line.contains(word))
+}
+
+/// What the attempt went along with of the lessons that stood in its prompt, where they name files.
+fn followed(previous: &[Reflection], judged: &Judged) -> Vec<LessonFollowed> {
+    let shown = previous.iter().filter(|lesson| judged.injected.contains(&lesson.id));
+    let of = |lesson: &Reflection| {
+        let named = files_named(lesson);
+        let changes = |file: &String| judged.change.files.iter().any(|changed| same_file(changed, file));
+        let changed = named.iter().filter(|file| changes(file)).cloned().collect();
+        (!named.is_empty()).then(|| LessonFollowed { reflection: lesson.id.clone(), named, changed })
+    };
+    shown.filter_map(of).collect()
+}
+
+/// The files that a lesson names: words with an extension, without the line behind them.
+fn files_named(lesson: &Reflection) -> Vec<String> {
+    let texts = [&lesson.analysis, &lesson.suggestion].into_iter().chain(&lesson.action_items);
+    let between = |c: char| c.is_whitespace() || "`'\"()[]{},;<>".contains(c);
+    let words = texts.flat_map(|text| text.split(between)).map(|word| word.split(':').next().unwrap_or_default());
+    let is_file = |word: &&str| {
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let (stem, extension) = name.rsplit_once('.').unwrap_or_default();
+        let is_word = |part: &str| part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        is_word(stem)
+            && is_word(extension)
+            && extension.len() <= 5
+            && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    let mut files: Vec<String> = words.filter(is_file).map(str::to_owned).collect();
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
+/// Why an attempt failed, without what is said of a red check anyway: that it is red, and that it was at the base.
+fn for_agent(judged: &Judged, baseline: &[CheckReport]) -> String {
+    let because = &judged.judgement.because;
+    match judged.judgement.failing.map(|at| &judged.checks[at]) {
+        // Names of tests are known without the directory in which they were run.
+        Some(check) if because.starts_with(&is_red(check, baseline)) => {
+            beside_red(check, baseline, &judged.change).replace("<path>/", "")
+        }
+        _ => because.clone(),
     }
 }
 
@@ -200,4 +318,20 @@ fn changed(judged: &Judged) -> Vec<String> {
 fn agent_output(judged: &Judged) -> Output {
     let detail = judged.detail.as_deref().unwrap_or_default();
     Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_as_a_whole() {
+        let check =
+            |text: &str, file: &str, expected: bool| assert_eq!(names_file(text, file), expected, "{text} {file}");
+        check("it changed protected files: tests/test_slots.py", "tests/test_slots.py", true);
+        check("it changed protected files: tests/test_slots.py", "slots.py", false);
+        check("a.py, b.py.", "b.py", true);
+        check("a.pyc", "a.py", false);
+        check("x", "", false);
+    }
 }

@@ -175,6 +175,7 @@ impl TaskRun {
         self.last_failure = Some(PastFailure {
             part: self.parts.len() - 1,
             number: attempt,
+            because_of_all: because.clone(),
             because,
             of_change: None,
             check: failing.check,
@@ -369,6 +370,7 @@ impl TaskRun {
             ending: last.ending.clone(),
             ran: Vec::new(),
             todo: Vec::new(),
+            refuted_by: None,
             check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
@@ -378,8 +380,11 @@ impl TaskRun {
             files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
             diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
             diff: String::new(),
+            steps: Vec::new(),
+            steps_left_out: 0,
             agent_message: String::new(),
             previous_reflections: self.previous_reflections(part).await,
+            followed: Vec::new(),
             created_at: self.context.services.clock.now(),
         }
     }

@@ -57,15 +57,15 @@ impl TaskRun {
         let workspace = context.services.workspaces.open(request).await?;
         let baseline = async {
             if self.all_checks().is_empty() {
-                return Ok(Vec::new());
+                return Ok((None, Vec::new()));
             }
             let room = workspace.room().await?;
             self.put_back(&*room, 0, &room.base()).await?;
             self.doing("checks at base");
-            self.baseline(&*room).await
+            Ok((Some(room.dir()), self.baseline(&*room).await?))
         };
         match baseline.await {
-            Ok(baseline) => self.can_show(Prepared { protect, workspace, baseline }).await,
+            Ok((room, baseline)) => self.can_show(Prepared { protect, workspace, room, baseline }).await,
             Err(error) => {
                 // The first error is what the user must see; a workspace that stays is removed by the next run.
                 let _ = workspace.close().await;

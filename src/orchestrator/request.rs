@@ -6,6 +6,7 @@ use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Reca
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
 use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection, RecallQuery};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What failed in a check before, without those of its tests that the task's own checks ask for; none where nothing else failed.
@@ -76,22 +77,29 @@ impl TaskRun {
         let of_own: BTreeSet<&str> = of_own.map(|failed| failed.name.as_str()).collect();
         let known_red: Vec<KnownRed<'_>> =
             prepared.baseline.iter().filter(known_red).filter_map(|c| known(c, &of_own)).collect();
+        let (workspace, room) = (prepared.workspace.dir(), prepared.room.as_deref());
+        let dirs: Vec<&Path> = room.into_iter().chain([workspace.as_path()]).collect();
+        let now = (attempt.number, self.last_number(attempt.part));
         let last_failure = match &self.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {
                 attempt: Some(last.number),
+                now,
                 because: &last.because,
                 check: last.check.as_ref(),
                 files: &last.files,
                 diff: &last.diff,
                 goes_on: self.last_change.as_ref().is_some_and(|(_, left)| *left == attempt.from),
+                dirs: &dirs,
             }),
             _ => baseline.map(|check| LastFailure {
                 attempt: None,
+                now,
                 because: "",
                 check: Some(check),
                 files: &[],
                 diff: "",
                 goes_on: false,
+                dirs: &dirs,
             }),
         };
         let protect = self.protect();
@@ -107,6 +115,12 @@ impl TaskRun {
             reflections: &injected.text,
         }
         .render()
+    }
+
+    /// The number of the last attempt at a part that may be made; earlier runs' are counted.
+    fn last_number(&self, part: usize) -> u32 {
+        let count = self.counts()[part];
+        (count.last + self.max_attempts()).saturating_sub(count.since_opened)
     }
 
     /// One agent run: the course's turn.

@@ -489,6 +489,7 @@ impl PastTask {
             person: person.clone(),
             only_if: None,
             todo: Vec::new(),
+            rule: None,
         };
         self.inputs.push(Input::Judged { judgement, tree: tree.clone(), signature: key });
     }

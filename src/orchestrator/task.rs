@@ -21,6 +21,7 @@ use crate::domain::{
 use crate::prompt::{PartOrigin, one_line};
 use crate::services::{CommitRequest, JournalError, TasksError, Workspace, WorkspaceError, lines_of_work};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(super) struct Prepared {
     /// Files that no attempt may change, by the project and by the task.
     pub protect: FileGlobs,
     pub workspace: Arc<dyn Workspace>,
+    /// Where checks run that decide; none without checks.
+    pub room: Option<PathBuf>,
     pub baseline: Vec<CheckReport>,
 }
 

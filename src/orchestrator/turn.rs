@@ -6,6 +6,7 @@ use super::checking::{changed_outside, rewrote, rewrote_data};
 use super::failure::OldFailures;
 use super::nudge::{Nudge, Nudger};
 use super::proof::Proven;
+use super::steps::Digest;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Evidence, Judgement, NOTHING};
@@ -23,7 +24,7 @@ use crate::services::{
     SubagentError, TurnEvidence, VerdictsError, Workspace, WorkspaceError,
 };
 use crate::toolchain;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// So much of an attempt's diff is kept for the next prompt and for whoever writes the lesson.
 const DIFF_BYTES: usize = 16 * 1024;
@@ -296,6 +297,9 @@ impl TaskRun {
         let AgentReport { ending, message, detail, usage, .. } = report;
         let shown = verdict::shown(&checks, &judgement);
         let old = OldFailures::of(&checks, &prepared.baseline, shown, (self.expects(course), &self.task.allow));
+        let dirs: Vec<PathBuf> = prepared.room.iter().cloned().chain([workspace.dir()]).collect();
+        let below: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
+        let did = Digest::of(&course.watching.seen().trace, &below);
         let judged = Judged {
             attempt: course.attempt.clone(),
             session: course.session.clone(),
@@ -304,6 +308,9 @@ impl TaskRun {
             message,
             detail,
             diff: if change.no_op { String::new() } else { shown_diff(&diff) },
+            did,
+            injected: course.shown.section.ids.clone(),
+            dirs,
             size: review::size(&change, &diff),
             change,
             risk,

@@ -19,6 +19,7 @@ pub(crate) fn test_failure() -> FailureContext {
         ending: Ending::Finished,
         ran: Vec::new(),
         todo: Vec::new(),
+        refuted_by: None,
         check: Some(FailedCheck {
             name: "verify".to_owned(),
             run: CheckCommand::Shell("./verify.sh".to_owned()),
@@ -40,8 +41,11 @@ pub(crate) fn test_failure() -> FailureContext {
         files_changed: vec!["cart.py".to_owned()],
         diff_hash: "d1".to_owned(),
         diff: String::new(),
+        steps: Vec::new(),
+        steps_left_out: 0,
         agent_message: "All done.".to_owned(),
         previous_reflections: Vec::new(),
+        followed: Vec::new(),
         created_at: "2026-01-02T03:04:05Z".parse().expect("a fine time"),
     }
 }

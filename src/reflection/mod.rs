@@ -8,6 +8,7 @@
 
 mod generators;
 mod heuristic;
+mod recalled;
 mod service;
 mod signature;
 

@@ -1,12 +1,15 @@
 //! The reflection service as it runs.
 
+use super::recalled::{in_prompt, recalled};
 use crate::curation::{due, kept_from_prompts, states};
 use crate::domain::{
-    FailureContext, FailureKey, Recall, Recalled, Reflection, ReflectionId, Source, SubtaskId, TaskId, Timestamp,
-    policy,
+    ChangedLine, FailureContext, FailureKey, Recall, Reflection, ReflectionId, SubtaskId, TaskId, Timestamp,
+    changed_lines, policy,
 };
-use crate::prompt::{OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain};
-use crate::recall::{Index, Lesson, Limits, Query, failure_key};
+use crate::prompt::{
+    OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain, shorten,
+};
+use crate::recall::{Lesson, failure_key};
 use crate::redaction::Redactor;
 use crate::services::{
     Clock, Generator, Lessons, PromptSection, PruneReport, RecallQuery, RecentQuery, ReflectionError,
@@ -16,8 +19,14 @@ use async_trait::async_trait;
 use jiff::SignedDuration;
 use std::sync::Arc;
 
-/// So many bytes of the agent's closing message are kept: its end says what was done.
+/// With these words an agent's closing message hands something to its next attempt.
+const HANDED_ON: &str = "Tried so far";
+/// So many bytes of that are kept: its end is the newest.
 const TRIED_BYTES: usize = 1_000;
+/// So many changes are told of a diff.
+const CHANGES: usize = 3;
+/// So much of a line.
+const LINE_BYTES: usize = 60;
 
 /// The live [`ReflectionService`]: asks the generator, completes its draft, and leaves keeping to the storage.
 ///
@@ -61,7 +70,7 @@ impl ReflectionService for ReflectionServiceLive {
             created_at: self.clock.now(),
             v: Reflection::VERSION,
             origin: Some(draft.origin),
-            already_tried: already_tried(&failure.agent_message),
+            already_tried: already_tried(failure),
             signature: (!fingerprint.is_empty()).then(|| fingerprint.clone()),
             failure: known_by(failure),
             foreign: false,
@@ -145,61 +154,43 @@ impl ReflectionServiceLive {
     }
 }
 
-/// How many more reflections of the task are found than are shown: the same lesson written twice must not push out another one.
-const READ_AHEAD: usize = 4;
-
-/// The lessons among all that an attempt may see.
-fn recalled(query: &RecallQuery, lessons: &[Lesson], settings: &policy::Reflexion) -> Recall {
-    let own = |lesson: &&Lesson| lesson.reflection.task_id == query.task.as_str();
-    let failure = match &query.failure {
-        Some((signature, output)) => Some(failure_key(signature, &output.text())),
-        // Of an earlier run its lesson alone is left.
-        None => lessons.iter().rev().find(own).map(|lesson| lesson.failure.clone()),
-    };
-    let wanted = Query {
-        task: query.task.to_string(),
-        subtask: query.subtask.to_string(),
-        failure,
-        task_text: query.text.clone(),
-    };
-    let limits = Limits { own: settings.max_reflections_per_retry.saturating_mul(READ_AHEAD), ..Limits::default() };
-    let shown: Vec<Lesson> =
-        lessons.iter().filter(|lesson| !query.without.contains(&lesson.reflection.session_id)).cloned().collect();
-    let chosen = Index::of(&shown).recall(&wanted, &limits);
-    let mut recall = Recall { left_out: chosen.left_out, ..Recall::default() };
-    for fit in chosen.fits {
-        let Some(lesson) = shown.iter().find(|lesson| lesson.reflection.id == fit.lesson) else { continue };
-        let lesson = lesson.reflection.clone();
-        match fit.source {
-            Source::Own => recall.own.push(lesson),
-            _ => recall.others.push(Recalled { lesson, fit }),
-        }
-    }
-    recall
-}
-
-/// A lesson of another task as a prompt names it.
-fn in_prompt(other: &Recalled) -> OthersLesson<'_> {
-    let fits = match other.fit.source {
-        Source::Own | Source::Same => "the same failure",
-        Source::Similar => "a similar failure",
-        Source::Named => "what this task names",
-        Source::Promoted => "such a failure in another project",
-    };
-    OthersLesson { lesson: &other.lesson, fits }
-}
-
 /// What a red check's failure is known by, as far as it says anything.
 fn known_by(failure: &FailureContext) -> Option<Box<FailureKey>> {
     failure.check.as_ref()?;
     Some(failure_key(&failure.signature, &failure.output.text())).filter(|key| !key.is_empty()).map(Box::new)
 }
 
-/// The end of what the agent said, on one line; none if it said nothing.
-fn already_tried(message: &str) -> Option<String> {
-    let message = one_line(&plain(message));
-    let end = last_bytes(&message, TRIED_BYTES).trim();
-    (!end.is_empty()).then(|| end.to_owned())
+/// What was changed, in short, and what the agent hands to its next attempt. What else it says is a claim: that it is done, that all tests
+/// pass; the failure shows what that is worth.
+fn already_tried(failure: &FailureContext) -> Option<String> {
+    let message = one_line(&plain(&failure.agent_message));
+    let handed_on = message.rfind(HANDED_ON).map(|at| last_bytes(&message[at..], TRIED_BYTES).trim().to_owned());
+    let tried: Vec<String> = changed_in_short(&failure.diff).into_iter().chain(handed_on).collect();
+    (!tried.is_empty()).then(|| tried.join(" "))
+}
+
+/// `cart.py:3 prices[1:] to prices.`: the first lines that a diff replaces, adds or removes.
+fn changed_in_short(diff: &str) -> Option<String> {
+    let (mut said, mut old) = (Vec::new(), None::<ChangedLine<'_>>);
+    let quoted =
+        |line: ChangedLine<'_>| format!("`{}`", shorten(&one_line(&plain(line.text)), LINE_BYTES).replace('`', "'"));
+    let place = |line: ChangedLine<'_>| format!("{}:{}", one_line(&plain(line.file)), line.number);
+    for line in changed_lines(diff).filter(|line| !line.text.trim().is_empty()) {
+        match old.take() {
+            Some(before) if line.is_added && before.file == line.file => {
+                said.push(format!("{} {} to {}", place(before), quoted(before), quoted(line)));
+                continue;
+            }
+            Some(before) => said.push(format!("{} {} taken out", place(before), quoted(before))),
+            None => {}
+        }
+        if line.is_added { said.push(format!("{} {} added", place(line), quoted(line))) } else { old = Some(line) }
+    }
+    said.extend(old.map(|before| format!("{} {} taken out", place(before), quoted(before))));
+    let more = said.len().saturating_sub(CHANGES);
+    said.truncate(CHANGES);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    (!said.is_empty()).then(|| format!("{}{more}.", said.join(", ")))
 }
 
 /// So many times 24 hours before `now`, or the earliest time there is.
@@ -276,7 +267,7 @@ mod tests {
                 created_at: "2026-03-31T00:00:00Z".parse().unwrap(),
                 v: 1,
                 origin: Some(Origin::Command),
-                already_tried: Some("All done.".to_owned()),
+                already_tried: None,
                 signature: Some("v1:0123456789abcdef".to_owned()),
                 failure: Some(Box::new(FailureKey {
                     tool: "shell".to_owned(),
@@ -337,13 +328,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_tried_is_the_end_of_the_message() {
-        let check = |message: &str, expected: Option<&str>| {
-            assert_eq!(already_tried(message).as_deref(), expected, "{message:?}");
+    fn what_was_tried_is_the_change_and_never_a_claim() {
+        let check = |diff: &str, message: &str, expected: Option<&str>| {
+            let failure = FailureContext { diff: diff.to_owned(), agent_message: message.to_owned(), ..test_failure() };
+            assert_eq!(already_tried(&failure).as_deref(), expected, "{diff:?} {message:?}");
         };
-        check("", None);
-        check(" \n\t", None);
-        check("I fixed\n\n  it.\u{1b}[0m", Some("I fixed it."));
-        check(&format!("{}ä{}", "x".repeat(99), "y".repeat(999)), Some(&"y".repeat(999)));
+        check("", "I fixed it; all tests pass.", None);
+        check("", "All good.\n\nTried so far (2): a1\n b2", Some("Tried so far (2): a1 b2"));
+        let diff = "--- a/cart.py\n+++ b/cart.py\n@@ -3,2 +3,3 @@\n-    for p in prices[1:]:\n+    for p in prices:\n+        log(p)\n         total += p\n";
+        let told = "cart.py:3 `for p in prices[1:]:` to `for p in prices:`, cart.py:4 `log(p)` added.";
+        check(diff, "Done.", Some(told));
+        check(diff, "Done. Tried so far (1): a1", Some(&format!("{told} Tried so far (1): a1")));
+        let many: String = (1..6).map(|n| format!("@@ -{n} +0,0 @@\n-x{n}\n")).collect();
+        let many = format!("--- a/x\n+++ b/x\n{many}");
+        check(&many, "", Some("x:1 `x1` taken out, x:2 `x2` taken out, x:3 `x3` taken out, and 2 more."));
     }
 }

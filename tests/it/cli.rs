@@ -238,7 +238,7 @@ fn a_retry_and_whoever_writes_the_lesson_see_what_was_tried() {
     project.run(&["run"]);
     assert!(!project.told("prompt-1").contains("+attempt-"), "{}", project.told("prompt-1"));
     let retry = project.told("prompt-2");
-    assert!(retry.contains("Beside the base, that was:") && retry.contains("\n+attempt-1-was-here\n"), "{retry}");
+    assert!(retry.contains("This is what attempt 1 changed;") && retry.contains("\n+attempt-1-was-here\n"), "{retry}");
     let failures = fs::read_dir(&project.out).unwrap().filter_map(|entry| {
         let path = entry.unwrap().path();
         path.file_name()?.to_str()?.starts_with("failure-").then(|| fs::read_to_string(&path).unwrap())

@@ -97,7 +97,7 @@ async fn a_refuted_claim_becomes_a_reflection_that_the_next_prompt_holds() {
     assert!(prompts[0].contains("Check `test` was red before any attempt"), "{}", prompts[0]);
     assert!(!prompts[0].contains("Reflections on earlier attempts"));
     assert!(prompts[1].contains(&stored[0].analysis), "{}", prompts[1]);
-    assert!(prompts[1].contains("Already tried: I wrote answer.txt."), "{}", prompts[1]);
+    assert!(prompts[1].contains("Already tried: answer.txt:1 `nothing` to `wrong`."), "{}", prompts[1]);
     assert_eq!(project.workspaces.commits()[0].1.subject, "a");
     let last = project.tasks.marks().pop().unwrap();
     assert_eq!(last.status, Status::Closed);

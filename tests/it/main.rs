@@ -42,6 +42,7 @@ mod recall;
 mod report;
 mod report_page;
 mod results;
+mod retry_prompts;
 mod risk;
 mod rough;
 mod routing;

@@ -30,6 +30,7 @@ fn judged(verdict: Verdict, to: &str, signature: &str) -> Input {
         person: Vec::new(),
         only_if: None,
         todo: Vec::new(),
+        rule: None,
     };
     Input::Judged { judgement, tree: tree(to), signature: signature.to_owned() }
 }

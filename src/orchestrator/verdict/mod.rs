@@ -8,9 +8,9 @@ mod words;
 pub(super) use self::weigh::tests as weigh_tests;
 pub use self::weigh::{refuted as refuted_after, weigh};
 pub use self::words::NOTHING;
-pub(super) use self::words::{first_files, listed};
+pub(super) use self::words::{beside_red, first_files, is_red, listed};
 
-use self::words::{as_before, has_turned, is_red, nothing_changed, only_tests};
+use self::words::{as_before, has_turned, nothing_changed, only_tests};
 use super::proof;
 use super::results::{loses_tests, no_success, rearranges};
 use crate::domain::{
@@ -79,6 +79,8 @@ pub struct Judgement {
     pub person: Vec<String>,
     /// What the agent is to do, where something else than a red check refutes the attempt.
     pub todo: Vec<String>,
+    /// The rule that refutes it then.
+    pub rule: Option<String>,
     /// It is confirmed only if the task's owner permits this; else it is refuted.
     pub only_if: Option<OnlyIf>,
 }
@@ -110,26 +112,27 @@ pub fn judge(evidence: &Evidence<'_>) -> Judgement {
 
 /// What refutes an attempt whatever its checks say.
 fn beside_checks(evidence: &Evidence<'_>) -> Option<Judgement> {
-    let (because, todo) = if !evidence.tampered.is_empty() {
+    let (rule, because, todo) = if !evidence.tampered.is_empty() {
         let todo =
             "Change files of the workspace and nothing else: branches, tags, hooks and settings stay as they are";
-        (evidence.tampered.join("; "), todo.to_owned())
+        ("outside", evidence.tampered.join("; "), todo.to_owned())
     } else if !evidence.protected.is_empty() {
         let files = evidence.protected.join(", ");
         let todo = format!("Leave {files} as they are at the base, and do the task by other files");
-        (format!("it changed protected files: {files}"), todo)
+        ("protected_paths", format!("it changed protected files: {files}"), todo)
     } else if !evidence.change.leads_out.is_empty() {
         let links = evidence.change.leads_out.join(", ");
         let todo = "Put the files themselves into the repository instead of links";
-        (format!("it links to what is not in the repository, so that nobody else has it: {links}"), todo.to_owned())
+        let because = format!("it links to what is not in the repository, so that nobody else has it: {links}");
+        ("links", because, todo.to_owned())
     } else if let Some(because) = evidence.not_set_up {
         let todo = "Run the project's set-up with the change, and see it go through";
-        (format!("with this work, {because}"), todo.to_owned())
+        ("setup", format!("with this work, {because}"), todo.to_owned())
     } else {
         let is_idle = evidence.part == Part::Earlier && evidence.change.no_op;
         return is_idle.then(|| refuted(evidence, None, nothing_changed(evidence.change)));
     };
-    Some(refuted(evidence, None, because).with_todo(todo))
+    Some(refuted(evidence, None, because).by_rule(rule, todo))
 }
 
 /// What is red, or green without saying anything.
@@ -151,14 +154,14 @@ fn by_red(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Option<Judgeme
     }
     if let Some(because) = evidence.rewrote {
         let todo = "Keep what runs from writing to tests and to what decides how they run";
-        return Some(refuted(evidence, None, because.to_owned()).with_todo(todo));
+        return Some(refuted(evidence, None, because.to_owned()).by_rule("rewrote_tests", todo));
     }
     let is_empty = evidence.change.no_op || evidence.change.files.is_empty();
     if is_empty && evidence.expects != Expects::Nothing {
         return Some(refuted(evidence, None, nothing_changed(evidence.change)));
     }
     if let Some(because) = checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?)) {
-        return Some(refuted(evidence, None, because).with_todo(RUN_ALL));
+        return Some(refuted(evidence, None, because).by_rule("test_count", RUN_ALL));
     }
     let (red, why) = results.red_unseen()?;
     let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
@@ -178,7 +181,7 @@ fn by_green(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Judgement {
                 return Judgement::new(Verdict::Unverifiable, because);
             }
             let todo = "Add a test that shows the fault, see it fail, and then fix the code";
-            return refuted(evidence, None, because).with_todo(todo);
+            return refuted(evidence, None, because).by_rule("nothing_turned", todo);
         }
         (Some(i), _) => {
             let red = as_before(&red, baseline, Some(&checks[i]));
@@ -247,13 +250,13 @@ pub fn shown(checks: &[CheckReport], judgement: &Judgement) -> Option<usize> {
 impl Judgement {
     /// A verdict and why, and nothing else.
     pub(super) fn new(verdict: Verdict, because: String) -> Self {
-        let (proof, failure, failing, only_if) = (None, None, None, None);
-        Self { verdict, proof, because, failure, failing, person: Vec::new(), todo: Vec::new(), only_if }
+        let (proof, failure, failing, rule, only_if) = (None, None, None, None, None);
+        Self { verdict, proof, because, failure, failing, person: Vec::new(), todo: Vec::new(), rule, only_if }
     }
 
-    /// The same, with what the agent is to do about it.
-    fn with_todo(self, todo: impl Into<String>) -> Self {
-        Self { todo: vec![todo.into()], ..self }
+    /// The same, with the rule that refutes it and what the agent is to do about it.
+    fn by_rule(self, rule: &str, todo: impl Into<String>) -> Self {
+        Self { rule: Some(rule.to_owned()), todo: vec![todo.into()], ..self }
     }
 }
 

@@ -15,7 +15,7 @@ pub fn weigh(judgement: Judgement, completion: &CompletionVerdict, ending: &Endi
             if completion.asks.contains(&permits) {
                 judgement
             } else {
-                Judgement { todo: vec![RUN_ALL.to_owned()], ..self::refuted(judgement, otherwise, ending) }
+                self::refuted(judgement, otherwise, ending).by_rule("test_count", RUN_ALL)
             }
         }
         None => judgement,
@@ -41,9 +41,10 @@ pub fn weigh(judgement: Judgement, completion: &CompletionVerdict, ending: &Endi
 
 fn refuted_by_gates(judgement: Judgement, completion: &CompletionVerdict, ending: &Ending) -> Judgement {
     let failed = completion.reasons.iter().filter(|reason| reason.outcome == GateOutcome::Failed);
+    let rule = failed.clone().next().map(|reason| reason.gate.clone());
     let failed: Vec<String> = failed.map(|reason| format!("{}: {}", reason.gate, reason.evidence)).collect();
     let because = if failed.is_empty() { completion.feedback.clone() } else { failed.join("; ") };
-    Judgement { todo: completion.next_actions.clone(), ..refuted(judgement, because, ending) }
+    Judgement { todo: completion.next_actions.clone(), rule, ..refuted(judgement, because, ending) }
 }
 
 /// What was confirmed or open, and is refuted by something that is no check.
@@ -101,6 +102,7 @@ pub(in crate::orchestrator) mod tests {
             person: Vec::new(),
             only_if: None,
             todo: Vec::new(),
+            rule: None,
         }
     }
 

@@ -110,7 +110,7 @@ pub(in crate::orchestrator) fn listed(tests: &[&str]) -> String {
 }
 
 /// Says that a check is red. Whoever knows that it was red before must learn why it counts.
-pub(super) fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
+pub(in crate::orchestrator) fn is_red(check: &CheckReport, baseline: &[CheckReport]) -> String {
     format!("check `{}` is red ({}){}", check.spec.name, check.how(), why_it_counts(check, baseline))
 }
 
@@ -168,4 +168,22 @@ pub(super) fn what_is_left(check: &CheckReport, base: &CheckReport, baseline: &[
         [] => format!("{further}; {fails}"),
         turned => format!("{further}; {}, and {fails}: the check asks for all of them", passing(turned)),
     }
+}
+
+/// What an agent is told of a red check beside that it is red, and what it printed: which of its failures are new.
+pub(in crate::orchestrator) fn beside_red(check: &CheckReport, baseline: &[CheckReport], change: &Change) -> String {
+    let Some(base) = check.at_base(baseline).filter(|base| !base.passed()) else {
+        return only_tests(change).trim_start_matches("; ").to_owned();
+    };
+    let counts = match check.tests_beside(baseline) {
+        Some(beside) if beside.is_no_more() => {
+            what_is_left(check, base, baseline).trim_start_matches("; ").replace("at the base", "before any attempt")
+        }
+        Some(beside) => beside.plain_words(),
+        None if base.signature.fingerprint == check.signature.fingerprint => {
+            "it fails as before any attempt".to_owned()
+        }
+        None => "it fails in another way than before any attempt".to_owned(),
+    };
+    format!("{counts}{}", only_tests(change))
 }

@@ -124,6 +124,7 @@ fn is_missing_module(code: &str, message: &str) -> bool {
     ) || message.starts_with("no matching package")
         || message.starts_with("no required module provides")
         || message.starts_with("Cannot find module")
+        || message.contains("does not provide an export named")
         || message.ends_with("No such file or directory") && code.is_empty()
 }
 

@@ -50,7 +50,10 @@ impl Heuristic {
     /// The draft itself; `because` says in words why no other generator wrote it.
     #[must_use]
     pub fn draft(&self, failure: &FailureContext, because: String) -> Draft {
-        let facts = Facts { failure, class: class(failure), detail: detail(failure) };
+        let not_loaded = not_loaded(failure);
+        let failure = not_loaded.as_ref().map_or(failure, |(failure, _)| failure);
+        let detail = not_loaded.as_ref().map_or_else(|| detail(failure), |(_, said)| Some(said.clone()));
+        let facts = Facts { failure, class: class(failure), detail };
         // Two failures of a check that says nothing look alike, and may be two different ones.
         let history = if says_nothing(failure) { History::First } else { history(failure) };
         let advice = advice(&facts);
@@ -97,6 +100,36 @@ fn detail(failure: &FailureContext) -> Option<String> {
     let text = failure.output.text();
     let found = details(run, &text);
     found.detail.as_deref().and_then(quote)
+}
+
+/// Of a runner that only says that a whole file of tests failed: the failure with the error that kept it from being loaded, in the words of
+/// whoever printed it, and those words.
+fn not_loaded(failure: &FailureContext) -> Option<(FailureContext, String)> {
+    if failure.signature.code.as_deref() != Some("ERR_TEST_FAILURE") {
+        return None;
+    }
+    let text = failure.output.text();
+    // TAP puts a mark before what a program printed.
+    let lines: Vec<&str> = text.lines().map(|line| line.trim_start_matches(['#', ' '])).collect();
+    let at = lines.iter().position(|line| class_and_message(line).is_some())?;
+    let (class, message) = class_and_message(lines[at])?;
+    let is_place = |line: &&&str| {
+        line.rsplit_once(':').is_some_and(|(file, number)| file.contains('.') && number.parse::<u32>().is_ok())
+    };
+    let place = lines[..at].iter().rev().take(5).find(is_place).map(|place| place.trim_start_matches("file://"));
+    let signature = Signature {
+        code: Some(class.to_owned()),
+        message: Some(message.to_owned()),
+        frame: place.map(str::to_owned).or_else(|| failure.signature.frame.clone()),
+        ..failure.signature.clone()
+    };
+    Some((FailureContext { signature, ..failure.clone() }, quote(lines[at])?))
+}
+
+/// `SyntaxError: …`, taken apart.
+fn class_and_message(line: &str) -> Option<(&str, &str)> {
+    let is_class = |class: &str| class.ends_with("Error") && class.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    line.split_once(": ").filter(|(class, _)| is_class(class))
 }
 
 fn confidence(signature: &Signature, class: Class, told: bool) -> f64 {

@@ -1,15 +1,11 @@
 //! What happened, in sentences.
 
 use super::class::Class;
-use crate::domain::{Ending, FailureContext, FailureType};
+use crate::domain::{Did, Ending, FailureContext, Step, changed_lines, same_file};
 use crate::prompt::{one_line, plain, shorten};
 
-/// So many tests and files are named; the rest are counted.
-const NAMED: usize = 3;
 /// Cap of what is quoted from the output.
 const QUOTE_BYTES: usize = 300;
-/// Cap of a command in a sentence.
-const COMMAND_BYTES: usize = 80;
 
 /// The facts of a failure as the sentences need them.
 pub(super) struct Facts<'a> {
@@ -22,84 +18,123 @@ pub(super) struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    /// What failed, how the agent ended, and what was changed.
+    /// The cause, how the agent ended where that is one, and whether the change and the agent came near it. What the next prompt says by
+    /// itself (the check's command and status, what it printed, what was changed) is not here.
     pub(super) fn sentences(&self) -> Vec<String> {
-        vec![self.what_failed(), self.agent(), self.change()]
+        vec![self.agent(), self.cause(), self.apart()]
     }
 
-    /// ``Check `test` (`cargo test`) failed with exit status 101: `tests::adds` fails at src/lib.rs:13: …``
-    fn what_failed(&self) -> String {
-        let failure = self.failure;
-        let Some(check) = &failure.check else {
-            return match (self.class, &self.detail) {
-                (Class::EmptyChange, _) => "The attempt changed nothing.".to_owned(),
-                (Class::MergeConflict, Some(said)) => {
-                    format!("The work could not be merged: {}", ended(said))
-                }
-                (Class::MergeConflict, None) => "The work could not be merged.".to_owned(),
-                (Class::Refuted, Some(said)) if failure.ran.is_empty() => {
-                    format!("No check refutes the attempt, but this: {}", ended(said))
-                }
-                (_, said) if !failure.ran.is_empty() => {
-                    let said = said.as_deref().map_or("nothing says why".into(), ended);
-                    format!("Checks ran ({}), and this refutes the attempt: {said}", list(&failure.ran))
-                }
-                (_, Some(said)) => {
-                    format!("No check was run. The last words were: {}", ended(said))
-                }
-                (_, None) => "No check was run and nothing was printed.".to_owned(),
-            };
+    /// What is wrong, and where it shows.
+    fn cause(&self) -> String {
+        let tests = match self.failure.signature.tests.len() {
+            0 => "the check expects".to_owned(),
+            1 => format!("{} expects", first(&self.failure.signature.tests)),
+            _ => format!("{} expect", first(&self.failure.signature.tests)),
         };
-        let how = match (check.timed_out, failure.signature.out_of_memory, check.signal, check.exit_status) {
-            (true, ..) => "ran out of time".to_owned(),
-            (_, true, ..) => "ran out of memory".to_owned(),
-            (.., Some(signal), _) => format!("was ended by signal {}", named_signal(signal)),
-            (.., Some(status)) if status > 128 => {
-                format!("failed with exit status {status} (signal {})", named_signal(status - 128))
+        let what = match self.class {
+            Class::Refuted => return self.refuted(),
+            Class::EmptyChange if self.failure.check.is_none() => return "Nothing was changed.".to_owned(),
+            Class::EmptyChange => "Nothing was changed, and the failure is as it was".to_owned(),
+            Class::MergeConflict => "The work does not fit on what was merged since".to_owned(),
+            Class::OnlyInWorkspace => "The work rests on files that are no part of the change".to_owned(),
+            Class::AgentLimit | Class::Permission | Class::AgentFailed if self.failure.check.is_some() => {
+                "What was there by then still fails".to_owned()
             }
-            (.., Some(status)) => format!("failed with exit status {status}"),
+            Class::AgentLimit | Class::Permission | Class::AgentFailed if self.detail.is_none() => {
+                return String::new();
+            }
+            Class::AgentLimit | Class::Permission | Class::AgentFailed => "The last words were".to_owned(),
+            Class::CheckTimeout => return self.endless(),
+            Class::OutOfMemory => "What the check runs takes more memory than there is".to_owned(),
+            Class::MissingProgram => "The check needs a program that is not there or may not be run".to_owned(),
+            Class::MissingModule => "Something is used that does not exist under that name".to_owned(),
+            Class::Syntax => "The code cannot be parsed, so nothing was tested".to_owned(),
+            Class::Compile => "The code does not compile, so nothing was tested".to_owned(),
+            Class::NoTests => "No test was found, which counts as a failure".to_owned(),
+            Class::Assertion => format!("The code does not do what {tests}"),
+            Class::EdgeCase => "The code breaks at a value that nobody thought of".to_owned(),
+            Class::Crash => "The code breaks".to_owned(),
+            Class::Said => "The check is not content with what it got".to_owned(),
+            Class::Silent => return self.silent(),
+        };
+        let said = self.said().map(|said| format!(": {}", said.trim_end_matches('.'))).unwrap_or_default();
+        let at = self.place().map(|place| format!(" (at {place})")).unwrap_or_default();
+        ended(&format!("{what}{said}{at}"))
+    }
+
+    /// What was expected and what came, or the error, with its code.
+    fn said(&self) -> Option<String> {
+        let code = self.failure.signature.code.as_deref().filter(|code| code.starts_with(char::is_uppercase));
+        match (code, &self.detail) {
+            (Some(code), Some(detail)) if !detail.contains(code) => Some(format!("{code}: {detail}")),
+            (_, Some(detail)) => Some(detail.clone()),
+            (code, None) => code.map(str::to_owned),
+        }
+    }
+
+    /// Where it shows.
+    pub(super) fn place(&self) -> Option<&str> {
+        self.failure.signature.frame.as_deref().filter(|place| !place.is_empty())
+    }
+
+    fn endless(&self) -> String {
+        let place = self.endless_line().map(|(place, line)| format!(", most likely at {place} (`{line}`)"));
+        format!("What the check runs does not come to an end within its time limit{}.", place.unwrap_or_default())
+    }
+
+    /// The first line of the change that goes round or waits: its place and its text.
+    fn endless_line(&self) -> Option<(String, String)> {
+        const WORDS: [&str; 9] = ["while", "for", "loop", "until", "wait", "sleep", "recv", "read", "join"];
+        let goes_round = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| WORDS.contains(&word));
+        let mut lines = changed_lines(&self.failure.diff).filter(|line| line.is_added && goes_round(line.text));
+        let line = lines.next()?;
+        Some((format!("{}:{}", line.file, line.number), quote(line.text)?))
+    }
+
+    fn silent(&self) -> String {
+        let check = self.failure.check.as_ref();
+        let how = match check.map(|check| (check.signal, check.exit_status)) {
+            Some((Some(signal), _)) => format!("was ended by signal {}", named_signal(signal)),
+            Some((_, Some(status))) if status > 128 => {
+                format!("ended with status {status} (signal {})", named_signal(status - 128))
+            }
+            Some((_, Some(status))) => format!("ended with status {status}"),
             _ => "could not be run".to_owned(),
         };
-        let evidence = self.evidence();
-        let behind = if evidence.is_empty() {
-            if check.timed_out { ".".to_owned() } else { " and printed nothing that says why.".to_owned() }
-        } else {
-            format!(": {}", ended(&evidence))
-        };
-        let name = one_line(&check.name);
-        format!("Check `{name}` (`{}`) {how}{behind}", self.command())
+        format!("The check {how} and printed nothing that says why.")
     }
 
-    /// Tests, place and quoted words, whichever are known: `` `adds` fails at src/lib.rs:13: left: 5; right: 6``.
-    fn evidence(&self) -> String {
-        let signature = &self.failure.signature;
-        let tests = match signature.tests.len() {
-            0 => String::new(),
-            1 => format!("{} fails", list(&signature.tests)),
-            _ => format!("{} fail", list(&signature.tests)),
-        };
-        let at = signature.frame.as_ref().map_or(String::new(), |frame| match signature.tests.len() {
-            0 | 1 => format!("at {frame}"),
-            _ => format!("(one of them at {frame})"),
-        });
-        let code = signature.code.as_deref().filter(|code| code.starts_with(char::is_uppercase));
-        let said = match (code, &self.detail) {
-            (Some(code), Some(detail)) if !detail.contains(code) => format!("{code}: {detail}"),
-            (_, Some(detail)) => detail.clone(),
-            (code, None) => code.unwrap_or_default().to_owned(),
-        };
-        let place = [tests, at].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ");
-        [place, said].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ")
-    }
-
-    /// How the agent ended, where that says something.
-    fn agent(&self) -> String {
-        let red = self.failure.check.is_some();
-        match self.failure.ending {
-            Ending::Finished if self.failure.failure_type == FailureType::FalseDone && red => {
-                "The agent stopped as if it was done, although this check is red."
+    /// What refuted it where no check is red: the rule, and where the change breaks it.
+    fn refuted(&self) -> String {
+        let by = self.failure.refuted_by.as_ref();
+        let place = by.and_then(|by| by.place.as_deref());
+        let line =
+            by.and_then(|by| by.line.as_deref()).and_then(quote).map(|line| format!(" (`{}`)", line.replace('`', "'")));
+        let shown = |line: &Option<String>| line.clone().unwrap_or_default();
+        match (by.map(|by| by.rule.as_str()), place) {
+            (Some("protected_paths"), Some(place)) => {
+                format!("A protected file was changed, at {place}: that refutes any work, whatever its checks say.")
             }
-            Ending::Finished if self.class == Class::EmptyChange => "The agent stopped as if it was done.",
+            (Some("test_count" | "tests_kept"), Some(place)) => format!(
+                "A test was taken out or switched off, at {place}{}: a test that does not run counts as missing, not as passed.",
+                shown(&line)
+            ),
+            (rule, _) => {
+                let said = self.detail.as_deref().map_or_else(|| "nothing says why".to_owned(), str::to_owned);
+                let at = place.map(|place| format!(" (at {place})")).unwrap_or_default();
+                let what = match rule {
+                    Some("outside") => "Something beside the files was changed, which is no part of any work",
+                    Some("rewrote_tests") => "What runs has written to what decides how it is tested",
+                    _ => "The checks had nothing against the work, but something else refutes it",
+                };
+                ended(&format!("{what}: {said}{at}"))
+            }
+        }
+    }
+
+    /// How the agent ended, where that is part of the cause.
+    fn agent(&self) -> String {
+        match self.failure.ending {
             Ending::Timeout => "The agent was stopped by its time limit before it was done.",
             Ending::Hang => "The agent was stopped because it printed nothing for too long.",
             Ending::Budget => "The agent used up its budget or its turns before it was done.",
@@ -112,20 +147,24 @@ impl Facts<'_> {
         .to_owned()
     }
 
-    /// What was changed, and whether the failing place is in it.
-    fn change(&self) -> String {
-        let files = &self.failure.files_changed;
-        match self.class {
-            // That is said already; what differs from the base is of an earlier attempt.
-            Class::EmptyChange => return String::new(),
-            _ if files.is_empty() => return "The attempt changed no file.".to_owned(),
-            _ => {}
+    /// Whether the change, or at least the agent, came near the place.
+    fn apart(&self) -> String {
+        if let Some(file) = self.is_elsewhere() {
+            let (never, and) = match self.failure.never_looked_at() {
+                Some(_) => ("never looked at", ", and did not change it"),
+                None => ("did not change", ""),
+            };
+            return format!("The agent {never} {file}, where it shows{and}.");
         }
-        let place = self.faulty_file().unwrap_or_default();
-        let elsewhere =
-            !place.is_empty() && !files.iter().any(|file| file.ends_with(place) || place.ends_with(file.as_str()));
-        let changed = format!("The attempt changed {}", list(files));
-        if elsewhere { format!("{changed}, but not {place}, where it fails.") } else { format!("{changed}.") }
+        String::new()
+    }
+
+    /// The file in which the fault shows, where the attempt has changed others.
+    pub(super) fn is_elsewhere(&self) -> Option<&str> {
+        let files = &self.failure.files_changed;
+        let file = self.faulty_file().filter(|_| !files.is_empty())?;
+        let is_changed = files.iter().any(|changed| same_file(changed, file));
+        (!is_changed).then_some(file)
     }
 
     /// The file in which the fault shows; a test that compares, or a rule of make, is not where it is.
@@ -138,10 +177,13 @@ impl Facts<'_> {
         frame.split([':', ' ']).next()
     }
 
-    /// The check's command, short.
-    pub(super) fn command(&self) -> String {
-        let run = self.failure.check.as_ref().map_or(String::new(), |check| check.run.to_string());
-        shorten(&one_line(&run), COMMAND_BYTES).into_owned()
+    /// A command of the agent's that runs the first failing test, if one was seen to run.
+    pub(super) fn seen_to_run(&self) -> Option<&str> {
+        let test = self.failure.signature.tests.first()?;
+        let name = test.rsplit([':', '.', '/', ' ', '>', '›']).next().filter(|name| name.len() > 3)?;
+        let runs = |step: &&Step| step.did == Did::Run && step.exit_status.is_some() && step.what.contains(name);
+        let is_whole = |step: &&Step| !step.what.ends_with('…');
+        self.failure.steps.iter().rev().filter(runs).find(is_whole).map(|step| step.what.as_str())
     }
 }
 
@@ -151,12 +193,12 @@ pub(super) fn quote(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| shorten(&text, QUOTE_BYTES).into_owned())
 }
 
-/// `a`, `b` and 4 more.
-pub(super) fn list(names: &[String]) -> String {
-    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{}`", one_line(name))).collect();
-    match names.len().saturating_sub(NAMED) {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
+/// `a` and 4 more: the prompt has all of them.
+pub(super) fn first(tests: &[String]) -> String {
+    let named = tests.first().map(|test| format!("`{}`", one_line(test))).unwrap_or_default();
+    match tests.len().saturating_sub(1) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Failures: what is known of a failed attempt, and what it looks like.
 
-use super::{CheckCommand, Ending, Flaky, Output, Reflection, SessionId, SubtaskId, TaskId, Timestamp};
+use super::{
+    CheckCommand, Did, Ending, Flaky, Output, Reflection, ReflectionId, SessionId, Step, SubtaskId, TaskId, Timestamp,
+};
 use crate::toolchain;
 use serde::{Deserialize, Serialize};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -40,7 +42,10 @@ pub struct FailureContext {
     /// What is to be done about it, in the words of whoever refuted the attempt; empty where a check is red, which says it itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub todo: Vec<String>,
-    /// What the failing check (or, without one, the agent) printed.
+    /// What refuted the attempt where no check is red.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refuted_by: Option<Refutation>,
+    /// What the failing check (or, without one, the agent) printed; paths of the workspace are relative to it.
     pub output: Output,
     /// What the failure looks like.
     pub signature: Signature,
@@ -61,10 +66,20 @@ pub struct FailureContext {
     /// and where it is not known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub diff: String,
-    /// The agent's closing message.
+    /// What the agent did, in order: files read and changed, commands run. Of more than forty steps the first ten and the last thirty; empty
+    /// where its records do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
+    /// How many steps were left out of the middle.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub steps_left_out: usize,
+    /// The agent's closing message: a claim.
     pub agent_message: String,
     /// Earlier reflections on the same subtask, newest first.
     pub previous_reflections: Vec<Reflection>,
+    /// Which of the lessons that stood in the attempt's prompt its change went along with, as far as they name files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub followed: Vec<LessonFollowed>,
     /// When the attempt was judged.
     pub created_at: Timestamp,
 }
@@ -94,6 +109,7 @@ impl FailureContext {
             check: None,
             ran: Vec::new(),
             todo: Vec::new(),
+            refuted_by: None,
             output: Output::default(),
             signature: Signature::default(),
             flaky: Vec::new(),
@@ -102,11 +118,72 @@ impl FailureContext {
             files_changed: Vec::new(),
             diff_hash: String::new(),
             diff: String::new(),
+            steps: Vec::new(),
+            steps_left_out: 0,
             agent_message: String::new(),
             previous_reflections: Vec::new(),
+            followed: Vec::new(),
             created_at,
         }
     }
+
+    /// The file in which the failure shows, if the agent has neither read nor changed it: known only of agents whose records name what they
+    /// read, and of runs that are known whole.
+    #[must_use]
+    pub fn never_looked_at(&self) -> Option<&str> {
+        let file = self.signature.frame.as_deref()?.split([':', ' ']).next().filter(|file| !file.is_empty())?;
+        let reads = self.steps.iter().any(|step| step.did == Did::Read);
+        // A command may have shown it.
+        let names = |step: &Step| same_file(&step.what, file) || step.did == Did::Run && step.what.contains(file);
+        let is_known = reads && self.steps_left_out == 0;
+        let seen = self.steps.iter().any(names) || self.files_changed.iter().any(|changed| same_file(changed, file));
+        (is_known && !seen).then_some(file)
+    }
+}
+
+/// Whether two paths name the same file, one of them perhaps from further down.
+///
+/// ```
+/// # use reflexion_core::domain::same_file;
+/// assert!(same_file("shop/cart.py", "cart.py") && !same_file("shopcart.py", "cart.py"));
+/// ```
+#[must_use]
+pub fn same_file(a: &str, b: &str) -> bool {
+    let ends =
+        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+    ends(a, b) || ends(b, a)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// What refuted an attempt where no check is red.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Refutation {
+    /// The rule: the name of a gate (`protected_paths`, `tests_kept`), or of what the runtime itself looks at (`outside`, `links`, `setup`,
+    /// `rewrote_tests`, `nothing_turned`).
+    pub rule: String,
+    /// Where in the change it shows: `test_cart.py:12`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The line that stands or stood there, if the diff shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+}
+
+/// A lesson that stood in the attempt's prompt, and what of it the attempt went along with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LessonFollowed {
+    /// The lesson.
+    pub reflection: ReflectionId,
+    /// The files that it names.
+    pub named: Vec<String>,
+    /// Those of them that the attempt changed.
+    pub changed: Vec<String>,
 }
 
 /// The check that failed.
@@ -450,6 +527,16 @@ impl TestsBeside {
     /// Why this is more than failed at the base, in words; empty if it is not.
     #[must_use]
     pub fn words(&self) -> String {
+        self.words_with(": whether that is as it should be is for a person to see")
+    }
+
+    /// The same for an agent: without what only a person is asked, and it knows no base, only what was there before it began.
+    #[must_use]
+    pub fn plain_words(&self) -> String {
+        self.words_with("").replace("at the base", "before any attempt")
+    }
+
+    fn words_with(&self, question: &str) -> String {
         let fails = |tests: &[String]| if tests.len() == 1 { "fails" } else { "fail" };
         let runs = |tests: &[String]| if tests.len() == 1 { "is" } else { "are" };
         let tests = if self.fewer == 1 { "test" } else { "tests" };
@@ -483,7 +570,7 @@ impl TestsBeside {
             }),
             (!self.changed.is_empty()).then(|| {
                 format!(
-                    "{} failed at the base, too, and {} with other words or values now: whether that is as it should be is for a person to see",
+                    "{} failed at the base, too, and {} with other words or values now{question}",
                     names_of(&self.changed),
                     fails(&self.changed)
                 )

@@ -27,6 +27,7 @@
 
 mod attempt;
 mod capture;
+mod changed_lines;
 mod check;
 mod check_results;
 mod commit;
@@ -58,6 +59,7 @@ mod run_log;
 mod session_verdict;
 mod settings_files;
 mod slug;
+mod steps;
 mod task;
 mod task_fields;
 mod trace;
@@ -70,6 +72,7 @@ pub use attempt::{AgentReport, Change, CostSource, Ending, EndingEffect, TreeId,
 pub use capture::{
     Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
 };
+pub use changed_lines::{ChangedLine, changed_lines};
 pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
 pub use check_results::CheckResults;
 pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
@@ -82,8 +85,8 @@ pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure};
 pub use failure::{
-    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, PrintedLine, Signature, TestSource,
-    TestsBeside,
+    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, LessonFollowed, PrintedLine,
+    Refutation, Signature, TestSource, TestsBeside, same_file,
 };
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
@@ -109,6 +112,7 @@ pub use run_log::{Life, LoggedEntry, RunLog, Waiting};
 pub use session_verdict::{SessionVerdict, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 pub use slug::slug;
+pub use steps::{Did, Step};
 pub use task::{
     Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
     TaskMark, TaskSize, integration_branch, is_integration, named_apart, nearest_id,

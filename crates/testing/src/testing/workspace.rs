@@ -7,6 +7,7 @@ use crate::services::{
 };
 use crate::toolchain::{Apart, inline_tests};
 use async_trait::async_trait;
+use similar::TextDiff;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -227,15 +228,11 @@ impl Workspace for MemoryWorkspace {
 
     async fn diff(&self, tree: &TreeId) -> Result<Diff, WorkspaceError> {
         let (base, files) = (&self.base, files_of(tree));
-        let lines = |mark: char, text: Option<&String>| {
-            text.into_iter()
-                .flat_map(|t| t.lines())
-                .flat_map(|line| [mark.to_string(), line.to_owned(), "\n".to_owned()])
-                .collect::<String>()
-        };
         let file = |name: String| {
-            let (old, new) = (base.get(Path::new(&name)), files.get(Path::new(&name)));
-            format!("--- a/{name}\n+++ b/{name}\n{}{}", lines('-', old), lines('+', new))
+            let text = |files: &Files| files.get(Path::new(&name)).cloned().unwrap_or_default();
+            let (old, new) = (text(base), text(&files));
+            let names = (format!("a/{name}"), format!("b/{name}"));
+            TextDiff::from_lines(&old, &new).unified_diff().header(&names.0, &names.1).to_string()
         };
         Ok(Diff { text: self.changed(&files).into_iter().map(file).collect(), left_out: Vec::new() })
     }

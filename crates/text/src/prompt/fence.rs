@@ -13,8 +13,8 @@ use std::ops::Range;
 /// no text can hold the tag that closes it, however it is spelled, and the same prompt is the same text each time.
 ///
 /// Inside, an opening or closing `tag` loses its bracket (`&lt;tag`, whatever its case, spacing and spelling: compared after NFKD,
-/// without what nobody sees), a line that would be
-/// a Markdown heading gets a backslash, and what only a terminal understands is removed: the text can neither leave
+/// without what nobody sees), a line that could
+/// pass for a heading of ours gets a backslash, and what only a terminal understands is removed: the text can neither leave
 /// its fence nor pass for one of our own sections. Marking data is necessary and never sufficient: nothing decides
 /// anything because of such a text. It has no cap of its own; see [`excerpt`](super::excerpt).
 ///
@@ -158,7 +158,7 @@ fn opens_tag(after: &str, tag: &str) -> bool {
     tag.chars().all(|wanted| name.next().is_some_and(|c| c.eq_ignore_ascii_case(&wanted)))
 }
 
-/// A heading as `CommonMark` has it: up to three spaces, one to six `#`, then white space or the end.
+/// What could pass for a heading of ours: up to three spaces, two to six `#` (or one, and a task), then white space or the end.
 fn is_heading(line: &str) -> bool {
     let mut text = bare(line.chars()).peekable();
     let mut count = |wanted: fn(char) -> bool| {
@@ -169,7 +169,11 @@ fn is_heading(line: &str) -> bool {
         found
     };
     let (spaces, marks) = (count(|c| c == ' '), count(|c| c == '#'));
-    spaces <= 3 && (1..=6).contains(&marks) && text.next().is_none_or(char::is_whitespace)
+    let is_heading = spaces <= 3 && (1..=6).contains(&marks) && text.peek().is_none_or(|c| c.is_whitespace());
+    // With one mark begin comments of many languages, and lines of TAP; of ours only the first line of a prompt does.
+    let begins_a_task =
+        || text.skip_while(|c| c.is_whitespace()).map(|c| c.to_ascii_lowercase()).take(4).eq("task".chars());
+    is_heading && (marks > 1 || begins_a_task())
 }
 
 /// The characters as a reader sees them: compatible forms are one (NFKD), all dashes are `-` and all blanks are spaces, accents and
@@ -218,7 +222,11 @@ mod tests {
         check("a< / DATA >b<data note", "a&lt; / DATA >b&lt;data note");
         check("<da\u{200b}t\u{200d}a>", "&lt;da\u{200b}t\u{200d}a>");
         check("<\u{1b}[0m/data>", "&lt;/data>");
-        check("# Top\n   ## Task\n    ## code\n#include <x>", "\\# Top\n\\   ## Task\n    ## code\n#include <x>");
+        check(
+            "#  Task: x\n   ## Top\n    ## code\n#include <x>",
+            "\\#  Task: x\n\\   ## Top\n    ## code\n#include <x>",
+        );
+        check("# tests 1\n # a comment\n#", "# tests 1\n # a comment\n#");
         check("######\n####### seven", "\\######\n####### seven");
         check("<<</data", "<<&lt;/data");
     }

@@ -13,8 +13,10 @@ const OUTPUT_BYTES: usize = 1_200;
 
 /// What the runtime's own checks say.
 pub(super) enum Runtime<'a> {
-    /// Nothing, because.
+    /// Nothing, because none was run.
     Silent(String),
+    /// These ran, and what they say of the change is not known, because. The agent's own runs of the same say no more.
+    Unknown(String, Vec<&'a CheckReport>),
     /// Every one that counts is green.
     Green(Vec<&'a CheckReport>),
     /// This one is red, and why it counts although it was red before; empty if it was not.
@@ -33,19 +35,23 @@ impl<'a> Runtime<'a> {
         let expects = turn.expects.unwrap_or_default();
         let (checks, baseline) = (&observed.checks, &observed.baseline);
         let results = CheckResults::new(checks, baseline, expects, &turn.allow);
+        let unknown = |because: String| {
+            let ran: Vec<_> = checks.iter().filter(|check| !check.is_not_run()).collect();
+            if ran.is_empty() { Self::Silent(because) } else { Self::Unknown(because, ran) }
+        };
         if results.are_silent() {
-            return Self::Silent(results.why_silent().unwrap_or_else(|| "the runtime ran no check".to_owned()));
+            return unknown(results.why_silent().unwrap_or_else(|| "the runtime ran no check".to_owned()));
         }
         if let Some(red) = results.red().next().map(|i| &checks[i]) {
             let why = red.tests_beside(baseline).map(|beside| beside.words()).unwrap_or_default();
             return Self::Red(red, why);
         }
         if let Some((_, why)) = results.red_unseen() {
-            return Self::Silent(why);
+            return unknown(why);
         }
         let has_turned = results.turned().next().is_some();
         if expects == Expects::Fix && !has_turned && results.fail_less() {
-            return Self::Silent(
+            return unknown(
                 "a check is still red with less than before; whether that is the fix is not known".to_owned(),
             );
         }
@@ -69,7 +75,7 @@ impl<'a> Runtime<'a> {
             is(kind) || tests_build || !runs.iter().any(other)
         };
         match self {
-            Self::Green(checks) => checks.iter().find(covering).copied(),
+            Self::Green(checks) | Self::Unknown(_, checks) => checks.iter().find(covering).copied(),
             Self::Red(check, _) => Some(check).filter(|c| !c.is_not_run() && covering(c)).copied(),
             Self::Silent(_) | Self::NothingFixed(_) => None,
         }
@@ -80,7 +86,7 @@ const GATE: &str = "runtime_checks";
 
 pub(super) fn runtime_checks(view: &View<'_>) -> Finding {
     match &view.runtime {
-        Runtime::Silent(because) => Finding::not_run(GATE, because),
+        Runtime::Silent(because) | Runtime::Unknown(because, _) => Finding::not_run(GATE, because),
         Runtime::NothingFixed(known) => {
             let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
             let evidence = if known.is_empty() {
@@ -157,6 +163,20 @@ mod tests {
         project("a", "a").check("cargo test", None, None).passes(GATE, "`cargo test`");
         project("a", "b").fails(GATE, "`lint` is red");
         project("a", "a").expects(Expects::Fix).fails(GATE, "`lint` is red");
+    }
+
+    #[test]
+    fn where_the_runtime_does_not_know_what_its_check_says_the_agents_own_run_of_it_says_no_more() {
+        let there = |check: &str| {
+            let mut turn = coding().edit("/repo/a.rs").ran("pytest -q", 1, "1 failed, 2 passed in 0.1s");
+            turn = turn.observed(&["a.rs"], "");
+            let observed = turn.turn.observed.as_mut().unwrap();
+            observed.baseline.push(report(CheckScope::Project, check, Some("a")));
+            observed.checks.push(report(CheckScope::Project, check, Some("a")));
+            turn
+        };
+        there("pytest -q").is_silent("tests_passed", "the runtime's check `pytest -q` decides it");
+        there("eslint .").fails("tests_passed", "failed");
     }
 
     #[test]

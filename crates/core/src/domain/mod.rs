@@ -50,6 +50,7 @@ mod outcome;
 mod past;
 mod planning;
 pub mod policy;
+mod printed;
 mod file_globs;
 mod recall;
 mod reflection;
@@ -82,8 +83,7 @@ pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure};
 pub use failure::{
-    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, PrintedLine, Signature, TestSource,
-    TestsBeside,
+    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, Signature, TestSource, TestsBeside,
 };
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
@@ -102,6 +102,7 @@ pub use notice::{Notice, NoticeKind};
 pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
+pub use printed::{PrintedLine, Says, Varies};
 pub use recall::{Fit, LeftOut, Recall, Recalled, Source};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};

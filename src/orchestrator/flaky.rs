@@ -58,6 +58,29 @@ fn only_once(first: &CheckReport, again: &CheckReport) -> Vec<String> {
     if again.passed() { Vec::new() } else { once.collect() }
 }
 
+/// The checks that were red at the base, and are it in another way now that may be chance.
+fn otherwise(checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
+    let is_otherwise = |check: &&CheckReport| match check.at_base(baseline).filter(|base| !base.passed()) {
+        Some(base) if !check.passed() => {
+            check.tests_beside(baseline).is_some_and(|it| it.is_only_otherwise())
+                || check.signature.may_vary(&base.signature)
+        }
+        _ => false,
+    };
+    checks.iter().filter(is_otherwise).map(|check| (check.scope, check.spec.clone())).collect()
+}
+
+/// Leaves out of a check's comparison with the base what differs there between two runs.
+fn excuse(check: &mut CheckReport, baseline: &[CheckReport], again: &[CheckReport]) {
+    let (Some(base), Some(again)) = (check.at_base(baseline), check.at_base(again)) else { return };
+    check.signature.extent.excuse(&base.signature.extent, &again.signature.extent);
+    if let (Some(there), Some(base)) = (&again.signature.counted, &base.signature.counted)
+        && let Some(now) = &mut check.signature.counted
+    {
+        now.excuse(base, there);
+    }
+}
+
 impl TaskRun {
     /// Runs once more what turned red, in the clean room.
     pub(super) async fn look_again(
@@ -69,7 +92,7 @@ impl TaskRun {
     ) -> Result<(), TaskRunError> {
         let (part, base) = (course.attempt.part, prepared.workspace.base());
         let room = prepared.workspace.room().await?;
-        self.excuse_what_varies(&*room, (part, &base), &prepared.baseline, checks).await?;
+        self.excuse_what_varies(&*room, part, (&change.tree, &base), &prepared.baseline, checks).await?;
         drop(room);
         let asked = course.doubts.ask(checks, &prepared.baseline);
         if asked.is_empty() {
@@ -128,36 +151,37 @@ impl TaskRun {
     }
 
     /// What failed at the base fails in another way now: where it does so at the base as well when it runs there once more, with a random
-    /// text in its message, that is no other failure.
+    /// text in its message, that is no other failure. What is left is run once more on the files themselves: it may have been chance.
     pub(super) async fn excuse_what_varies(
         &self,
         room: &dyn Workspace,
-        (part, base): (usize, &TreeId),
+        part: usize,
+        (tree, base): (&TreeId, &TreeId),
         baseline: &[CheckReport],
         checks: &mut [CheckReport],
     ) -> Result<(), TaskRunError> {
-        let only_otherwise = |check: &&CheckReport| match check.at_base(baseline).filter(|base| !base.passed()) {
-            Some(base) => {
-                let by_test = check.tests_beside(baseline).is_some_and(|it| it.is_only_otherwise());
-                by_test || check.signature.unknown_line(&base.signature).is_some()
-            }
-            None => false,
-        };
-        let asked: Vec<_> =
-            checks.iter().filter(only_otherwise).map(|check| (check.scope, check.spec.clone())).collect();
+        let asked = otherwise(checks, baseline);
         if asked.is_empty() {
             return Ok(());
         }
         self.doing("what failed, at the base");
-        let again = self.checks_in(room, (part, base), asked, false).await?.reports;
-        for report in again {
-            let same = |check: &&mut CheckReport| check.scope == report.scope && check.spec == report.spec;
-            let (Some(check), Some(base)) = (checks.iter_mut().find(same), report.at_base(baseline)) else { continue };
-            check.signature.extent.excuse(&base.signature.extent, &report.signature.extent);
-            if let (Some(there), Some(base)) = (&report.signature.counted, &base.signature.counted)
-                && let Some(now) = &mut check.signature.counted
-            {
-                now.excuse(base, there);
+        let there = self.checks_in(room, (part, base), asked, false).await?.reports;
+        checks.iter_mut().for_each(|check| excuse(check, baseline, &there));
+        let asked = otherwise(checks, baseline);
+        if asked.is_empty() || self.context.cancel.is_cancelled() {
+            return Ok(());
+        }
+        self.doing("once more what failed");
+        for mut again in self.checks_in(room, (part, tree), asked, false).await?.reports {
+            excuse(&mut again, baseline, &there);
+            let same = |check: &&mut CheckReport| check.scope == again.scope && check.spec == again.spec;
+            let is_known = |base: &CheckReport| !again.passed() && again.signature.is_no_more_than(&base.signature);
+            let Some(check) = checks.iter_mut().find(same) else { continue };
+            if again.at_base(baseline).is_some_and(is_known) {
+                again.changed_outside.append(&mut check.changed_outside);
+                *check = again;
+            } else {
+                check.signature.extent.excuse_times(&again.signature.extent);
             }
         }
         Ok(())

@@ -217,7 +217,7 @@ impl TaskRun {
         let tip = Tip { room: &*room, tree: &rebased.tip };
         let mut first = self.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
         let beside = self.beside(prepared, &tip, &first).await?;
-        self.excuse_what_varies(&*room, (part, &rebased.tip), &beside, &mut first.reports).await?;
+        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), &beside, &mut first.reports).await?;
         let red = match self.first_red(prepared, &first, &beside) {
             Ok(Some(red)) => red,
             Ok(None) => {
@@ -229,7 +229,7 @@ impl TaskRun {
         // A check that fails and then passes on the same files says nothing about them.
         let mut second = self.checks_in(&*room, (part, &tree), checks, false).await?;
         let beside = self.beside(prepared, &tip, &second).await?;
-        self.excuse_what_varies(&*room, (part, &rebased.tip), &beside, &mut second.reports).await?;
+        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), &beside, &mut second.reports).await?;
         let looked = match self.first_red(prepared, &second, &beside) {
             Ok(None) => {
                 self.remember(&tree, &second);

@@ -295,7 +295,7 @@ fn beyond(mut report: CheckReport, whole: &CheckReport, baseline: &[CheckReport]
     let turned = report.tests_turned(baseline);
     let passes_all = whole.tests_turned(baseline).iter().all(|test| turned.contains(test));
     let (Some(now), Some(before)) = (&mut report.signature.counted, &whole.signature.counted) else {
-        return (!report.signature.is_no_more_than(&whole.signature)).then_some(report);
+        return (!report.signature.is_no_more_by_look(&whole.signature)).then_some(report);
     };
     let is_more = now.failing.keys().any(|test| !before.failing.contains_key(test));
     now.failing.retain(|test, _| !before.failing.contains_key(test));

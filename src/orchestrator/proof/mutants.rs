@@ -11,7 +11,7 @@ use crate::orchestrator::verdict::Judgement;
 use crate::prompt::{one_line, shorten};
 use crate::services::Diff;
 use crate::toolchain;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A line of a file with another one in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,8 @@ struct Mistake {
     becomes: String,
     /// What it is called where its words would not be read.
     called: Option<String>,
+    /// It is what stood there before.
+    is_old: bool,
 }
 
 impl Mistake {
@@ -30,7 +32,7 @@ impl Mistake {
     fn words(&self) -> String {
         const BYTES: usize = 100;
         let shown = |text: &str| shorten(&one_line(text.trim()), BYTES).replace('`', "'");
-        let Self { file, number, is, becomes, called } = self;
+        let Self { file, number, is, becomes, called, .. } = self;
         if let Some(called) = called {
             return format!("{}:{number}: {called} for `{}`", shown(file), shown(is));
         }
@@ -119,8 +121,13 @@ impl Taking {
     }
 }
 
-/// Mistakes in the added lines of code, those first that tests notice most surely.
-fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
+/// Mistakes in the added lines of code, those first that tests notice most surely. What stood there is one where it is an earlier form of the
+/// line at this place.
+fn mistakes(
+    diff: &str,
+    is_code: impl Fn(&str) -> bool,
+    is_earlier_form: impl Fn(&str, usize, &str) -> bool,
+) -> Vec<Mistake> {
     let mut found: Vec<(usize, Mistake)> = Vec::new();
     let removed_of = |file: &str| -> Vec<&str> {
         let of_file = review::lines(diff).filter(|(of, _)| *of == file);
@@ -134,10 +141,12 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
         }
         let taken = taking.is_in(file, number, is);
         // What only the change makes of this line, nothing but its tests asks for.
-        let was = replaced.get(&(file, number)).filter(|was| !taken && toolchain::lends_itself(file, is, was));
+        let was = replaced
+            .get(&(file, number))
+            .filter(|was| !taken && toolchain::lends_itself(file, is, was) && is_earlier_form(file, number, was));
         found.extend(was.map(|was| {
             let (file, is, becomes) = (file.to_owned(), is.to_owned(), (*was).to_owned());
-            (0, Mistake { file, number, is, becomes, called: None })
+            (0, Mistake { file, number, is, becomes, called: None, is_old: true })
         }));
         // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
         let guards = toolchain::gives_up(file, is)
@@ -149,7 +158,7 @@ fn mistakes(diff: &str, is_code: impl Fn(&str) -> bool) -> Vec<Mistake> {
             // Each line first.
             let rank = 1 + rank + more * SECOND + if guards { GUARDS } else { 0 } + if taken { TAKEN } else { 0 };
             let (file, is) = (file.to_owned(), is.to_owned());
-            found.push((rank, Mistake { file, number, is, becomes: line, called }));
+            found.push((rank, Mistake { file, number, is, becomes: line, called, is_old: false }));
         }
     }
     found.sort_by_key(|(rank, _)| *rank);
@@ -182,9 +191,14 @@ impl Runs<'_> {
             return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
         }
         let (mut tried, mut broke, mut survived) = (Mutants::default(), Vec::new(), Vec::new());
-        let (mut lines, mut is_cut) = (BTreeSet::new(), false);
+        let (mut lines, mut is_cut, mut in_vain) = (BTreeSet::new(), false, 0);
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
-        let mistakes = mistakes(&diff.text, is_code);
+        let texts = self.texts_replaced(&diff.text).await?;
+        let is_earlier_form = |file: &str, number: usize, was: &str| {
+            let texts = texts.get(file);
+            texts.is_some_and(|(now, base)| toolchain::is_earlier_form(file, (now, number), (base, was)))
+        };
+        let mistakes = mistakes(&diff.text, is_code, is_earlier_form);
         let mut why_none = match &self.walls {
             _ if mistakes.is_empty() => "no line of the new code lends itself to a mistake".to_owned(),
             Walls::Fail(because) => because.clone(),
@@ -193,15 +207,22 @@ impl Runs<'_> {
         for mistake in mistakes {
             // One takes two runs with the new tests, and one with the old; the first red one is compared with the whole change.
             let most = if matches!(self.walls, Walls::Unknown) { 4 } else { 3 };
-            if matches!(self.walls, Walls::Fail(_)) || self.counted.runs + most > proving.max_runs {
+            if matches!(self.walls, Walls::Fail(_)) || self.counted.runs + most > proving.max_runs + in_vain {
                 is_cut = true;
                 break;
             }
-            let is_new = lines.insert((mistake.file.clone(), mistake.number));
+            let is_new = mistake.is_old || lines.insert((mistake.file.clone(), mistake.number));
             if !is_new && tried.survived >= MUTANTS {
                 continue;
             }
-            let killed = match self.notices(parts, &mistake).await? {
+            let before = self.counted.runs;
+            let noticed = self.notices(parts, &mistake).await?;
+            // What stood there may do the same: that nobody notices it says nothing, and takes no runs from other mistakes.
+            if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone | Noticed::Unclear(BREAKS))) {
+                in_vain = proving.max_runs.min(in_vain + self.counted.runs - before);
+                continue;
+            }
+            let killed = match noticed {
                 Ok(Noticed::ByNew(named)) => Some(named),
                 Ok(Noticed::ByNone) => None,
                 Ok(Noticed::Unclear(why)) => {
@@ -236,6 +257,20 @@ impl Runs<'_> {
         Ok(self.proven(Proof::StayedGreen, &format!("{NO_ASSERTION}{what}")))
     }
 
+    /// The texts now and at the base of the files in which a change has put lines in the place of others.
+    async fn texts_replaced(&self, diff: &str) -> Result<BTreeMap<String, (String, String)>, TaskRunError> {
+        let (workspace, now) = (&self.prepared.workspace, &self.confirmed.change.tree);
+        let files: BTreeSet<&str> = review::replaced_lines(diff).into_keys().map(|(file, _)| file).collect();
+        let mut texts = BTreeMap::new();
+        for file in files.into_iter().filter(|file| toolchain::is_code(file)) {
+            let both = (workspace.text(now, file).await?, workspace.text(&workspace.base(), file).await?);
+            if let (Some(now), Some(base)) = both {
+                texts.insert(file.to_owned(), (now, base));
+            }
+        }
+        Ok(texts)
+    }
+
     /// Who notices a mistake, or why it cannot be made.
     async fn notices(&mut self, parts: &Parts, mistake: &Mistake) -> Result<Result<Noticed, String>, TaskRunError> {
         let workspace = &self.prepared.workspace;
@@ -256,12 +291,14 @@ impl Runs<'_> {
         if let Err(because) = self.walls_hold(&with_new).await? {
             return Ok(Err(because));
         }
+        let with_new = with_new.of_tests(self.confirmed.checks);
         if !with_new.asserts_beyond(&Outcome::default(), parts) {
             return Ok(Ok(if with_new.is_red { Noticed::Unclear(BREAKS) } else { Noticed::ByNone }));
         }
         let tree = workspace.blend(&tree, &workspace.base(), &parts.with_settings()).await?;
         let baseline = &self.prepared.baseline;
         let with_old = self.run(&tree, None, (contradiction_alone, baseline), Within::Walls).await?;
+        let with_old = with_old.of_tests(self.confirmed.checks);
         // Where there are no old tests, their want is what is red.
         let is_silent = !with_old.is_red || self.counted.c == Some(Ran::Red) && !with_old.fails_anywhere();
         Ok(Ok(if is_silent { Noticed::ByNew(with_new.named_beyond(baseline)) } else { Noticed::Unclear(OLD_TOO) }))
@@ -284,7 +321,7 @@ mod tests {
     /// `line: what it becomes` of each mistake in a change, in their order.
     fn order(diff: &str) -> Vec<String> {
         let of = |mistake: Mistake| format!("{}:{}", mistake.number, mistake.called.unwrap_or(mistake.becomes));
-        mistakes(diff, |_| true).into_iter().map(of).collect()
+        mistakes(diff, |_| true, |_, _, was| was != "a = 0").into_iter().map(of).collect()
     }
 
     #[test]
@@ -303,5 +340,7 @@ mod tests {
         let diff = "diff --git a/log.py b/log.py\n--- a/log.py\n+++ b/log.py\n@@ -1,4 +1,4 @@\n-def label(name):\n+def label(name, unit=1):\n \n\
                     -    return name\n+    return f\"{name}{unit}\"\n # end\n@@ -9 +9,2 @@\n-a = 1\n+b = c\n+d = e\n";
         assert_eq!(order(diff), ["3:    return name", "3:another value of its kind", "1:def label(name, unit=2):"]);
+        let other = "diff --git a/log.py b/log.py\n--- a/log.py\n+++ b/log.py\n@@ -1 +1 @@\n-a = 0\n+a = 1 + b\n";
+        assert_eq!(order(other)[0], "1:a = 2 + b", "no earlier form of it");
     }
 }

@@ -100,6 +100,22 @@ impl Outcome {
         })
     }
 
+    /// The same without checks that say nothing of tests: a type checker or a linter, which names all that is wrong with its place. `whole` are
+    /// the checks of the change.
+    pub(super) fn of_tests(self, whole: &[CheckReport]) -> Self {
+        let has_summary = |check: &CheckReport| toolchain::summary(&check.output.text()).is_some();
+        let looks_at_code = |check: &CheckReport| {
+            let of_whole = check.at_base(whole);
+            check.signature.extent.errors_alone && !has_summary(check) && !of_whole.is_some_and(has_summary)
+        };
+        // Where the checks could not be prepared, there is none.
+        if self.red.is_empty() {
+            return self;
+        }
+        let red: Vec<CheckReport> = self.red.into_iter().filter(|check| !looks_at_code(check)).collect();
+        Self { is_red: !red.is_empty(), red }
+    }
+
     /// Whether a test that does not fail in the other outcome fails by what it asserts.
     pub(super) fn asserts_beyond(&self, other: &Self, parts: &Parts) -> bool {
         // Nothing is known where the checks could not be prepared.

@@ -6,14 +6,14 @@
 
 use super::compilers::{silent_recipe, target};
 use super::found::{Found, pattern};
-use super::mask::{mask, mask_but_numbers};
+use super::mask::{mask, mask_but_numbers, mask_lines, mask_times};
 use super::{located, shell};
-use crate::domain::{CheckReport, Extent, PrintedLine};
+use crate::domain::{CheckReport, Extent, PrintedLine, Says};
 use crate::prompt::plain;
 use crate::toolchain;
 use std::collections::BTreeMap;
 
-/// A longer line is data.
+/// A longer line is data, and names no failure of its own.
 const LINE_BYTES: usize = 400;
 
 pattern!(EXCEPTION, r"^(?:\w+\.)*\w*(?:Error|Exception|Failure)(?:: |$)");
@@ -75,29 +75,90 @@ pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent
     let names_errors = !has_counted && found.tests.is_empty() && !self::named(&lines).is_empty();
     let names_all = names_tests || names_errors;
     named.extend(failed);
-    let (printed, cut) = (printed(&lines), check.output.omitted() > 0);
-    Extent { tests, lines: named, errors_alone, errors, counts, printed, names_all, cut }
+    let (printed, cut) = (Some(printed(&text)), check.output.omitted() > 0);
+    Extent { tests, lines: named, errors_alone, errors, counts, printed, varies: None, names_all, cut }
 }
 
-/// What is printed, but for lines that say that something passes, and those that count.
-fn printed(lines: &[&str]) -> BTreeMap<String, PrintedLine> {
+/// What is printed, line by line.
+fn printed(text: &str) -> Vec<PrintedLine> {
+    pattern!(MARK, r"[✗✘✖×❌]");
+    let says_something = |line: &&str| line.contains(char::is_alphanumeric) || MARK.is_match(line);
+    text.lines().map(str::trim_end).filter(says_something).map(line).collect()
+}
+
+fn line(line: &str) -> PrintedLine {
+    pattern!(DIFFERENCE, r"^\s*[-+<>]");
     pattern!(
         PASSES,
-        r"(?i)^\W*(?:ok|pass(?:ed|es|ing)?|succe(?:ss|eded)|done)\b|^\s*[✓✔√]|\b\d+ (?:\w+ )?(?:ok|pass(?:ed|es|ing)|tests?|assertions?|examples?|specs?|files?|suites?)\b"
+        r"(?i)^\W*(?:ok|pass(?:ed|es|ing)?|succe(?:ss|eded)|done)\b|^\s*[✓✔√]|\b\d+ (?:\w+ )?(?:ok|pass(?:ed|es|ing))\b|[\s.:-](?:ok|pass(?:ed|es)?|[✓✔√])$"
     );
-    pattern!(FAILS, r"(?i)\b(?:not ok|fail\w*|error\w*|wrong|broken|bad|mismatch\w*|expected|got|missing)\b|[✗✘✖×]");
-    let counts = |line: &str| [&*NOUN, &*VERB, &*LISTED, &*WARNINGS].iter().any(|pattern| pattern.is_match(line));
-    let mut printed: BTreeMap<String, PrintedLine> = BTreeMap::new();
-    for line in lines.iter().map(|line| line.trim()) {
-        let says_nothing = !line.contains(char::is_alphanumeric) || PASSES.is_match(line) && !FAILS.is_match(line);
-        if says_nothing || counts(line) {
-            continue;
+    pattern!(
+        FAILS,
+        r"(?i)\b(?:not ok|fail\w*|error\w*|wrong|broken|bad|mismatch\w*|expected|got|missing|differ\w*|unexpected|invalid|incorrect|cannot|panic\w*)\b|[✗✘✖×❌]"
+    );
+    let text = mask_lines(line);
+    let timeless = mask_times(&text);
+    let Numbers { shape, wrong, right } = Numbers::of(&timeless);
+    let says = match (FAILS.is_match(line), PASSES.is_match(line)) {
+        (true, _) => Says::Fails,
+        // In what two files differ by, any word may stand.
+        (false, true) if !DIFFERENCE.is_match(line) => Says::Passes,
+        _ => Says::Neither,
+    };
+    let (calm, masked) = (mask_but_numbers(line.trim()), mask(line.trim()));
+    PrintedLine { text, timeless, calm, masked, shape, wrong, right, says }
+}
+
+/// The numbers of a line that count what fails, and what passes or was run.
+struct Numbers {
+    /// The line without them, and without what a plural changes.
+    shape: String,
+    wrong: Vec<u64>,
+    right: Vec<u64>,
+}
+
+impl Numbers {
+    fn of(line: &str) -> Self {
+        // `Passed 2  Failed 1`, in columns.
+        pattern!(WRONG_COLUMN, r"(?i)\b(?:failed|failures|errors)[\t ]+(\d+)(?:\s|$)");
+        pattern!(
+            RIGHT,
+            r"(?i)(?:^|[^\w.:/-])(\d+) (?:[a-z]+ )?(?:ok|pass(?:ed|es|ing)?|succeeded|tests?|assertions?|examples?|specs?|suites?|cases?|checks?)\b"
+        );
+        pattern!(
+            RIGHT_LISTED,
+            r"(?i)\b(?:ok|pass(?:ed|es|ing)?|succeeded|success|total|tests|ran|score|correct|right)\s*[:=(]?\s*(\d+)(?: ?(?:/|of|out of) ?(\d+))?(?:[\s,;|)\]]|$)"
+        );
+        pattern!(SHARE, r"(?:^|[^\w./:-])(\d+) ?/ ?(\d+)(?:[\s,;|)\]]|$)");
+        let mut spans: BTreeMap<usize, (usize, bool, u64)> = BTreeMap::new();
+        let mut take = |found: &regex::Captures<'_>, is_wrong: bool| {
+            for number in found.iter().skip(1).flatten() {
+                if let Ok(value) = number.as_str().parse() {
+                    spans.entry(number.start()).or_insert((number.end(), is_wrong, value));
+                }
+            }
+        };
+        for pattern in [&*NOUN, &*VERB, &*LISTED, &*WARNINGS, &*WRONG_COLUMN] {
+            pattern.captures_iter(line).for_each(|found| take(&found, true));
         }
-        let masked = mask(line);
-        let entry = printed.entry(mask_but_numbers(line)).or_insert(PrintedLine { masked, times: 0 });
-        entry.times += 1;
+        for pattern in [&*RIGHT, &*RIGHT_LISTED] {
+            pattern.captures_iter(line).for_each(|found| take(&found, false));
+        }
+        // All of them.
+        SHARE.captures_iter(line).filter(|found| found[1] == found[2]).for_each(|found| take(&found, false));
+        let (mut shape, mut from) = (String::new(), 0);
+        for (start, (end, is_wrong, _)) in &spans {
+            shape.push_str(line.get(from..*start).unwrap_or_default());
+            shape.push_str(if *is_wrong { "<wrong>" } else { "<right>" });
+            from = *end;
+        }
+        shape.push_str(&line[from..]);
+        let of = |wrong: bool| {
+            spans.values().filter(|(_, is_wrong, _)| *is_wrong == wrong).map(|(_, _, value)| *value).collect()
+        };
+        let shape = if spans.is_empty() { line.to_owned() } else { in_any_number(&shape) };
+        Self { shape, wrong: of(true), right: of(false) }
     }
-    printed
 }
 
 /// The tests that their runners name as failed; runners list them twice.
@@ -155,7 +216,7 @@ fn beside_words_of_failing(lines: &[&str]) -> BTreeMap<String, Vec<u64>> {
             let found = patterns.iter().flat_map(|pattern| pattern.captures_iter(line));
             let numbers: Vec<u64> = found.filter_map(|found| found[1].parse::<u32>().ok()).map(u64::from).collect();
             if !numbers.is_empty() {
-                counts.entry(in_any_number(line)).or_default().extend(numbers);
+                counts.entry(in_any_number(&mask(line.trim()))).or_default().extend(numbers);
             }
         }
         counts
@@ -166,9 +227,7 @@ fn beside_words_of_failing(lines: &[&str]) -> BTreeMap<String, Vec<u64>> {
 
 /// A line that is the same for one as for many: `1 file was bad`, `2 files were bad`.
 fn in_any_number(line: &str) -> String {
-    let masked = mask(line.trim());
-    let words =
-        masked.split_whitespace().filter(|word| !matches!(*word, "is" | "are" | "was" | "were" | "has" | "have"));
+    let words = line.split_whitespace().filter(|word| !matches!(*word, "is" | "are" | "was" | "were" | "has" | "have"));
     words
         .map(|word| word.trim_end_matches("(s)").trim_end_matches('s').trim_end_matches('e'))
         .collect::<Vec<_>>()
@@ -321,7 +380,7 @@ mod tests {
             "run: failed=#, passed=2",
             "found # mismatches",
             "2 passed, # were wrong",
-            "# snapshots obsolete, # differences",
+            "4 snapshots obsolete, # differences",
             "# lint warnings",
         ] {
             let said = |n: &str| format!("checking\n{}\n", line.replace('#', n));
@@ -333,17 +392,63 @@ mod tests {
         check_extent(&count("1 mismatch was found"), &count("2 mismatches were found"), false);
         // What else has a number.
         let said = |line: &str, n: &str| format!("checking\n{}\nno\n", line.replace('#', n));
-        for line in ["failed: # ms", "# passed", "#.5 s"] {
+        for line in ["# passed", "ok (#/#)", "Total\t#\tSkipped\t0\tFailed\t1", "score: #/9"] {
             check(&said(line, "2"), &said(line, "3"), true);
+            check(&said(line, "3"), &said(line, "2"), false);
         }
-        // A port, or the number of a test.
-        for line in ["port # failed", "step # failed", "worker # has failed", "error: # is in use"] {
+        // A port, how long it took, or the number of a test.
+        let lines = ["port # failed", "step # failed", "error: # is in use", "failed: # ms", "#.5 s", "# files differ"];
+        for line in lines {
             let (base, now) = (read(&said(line, "2")), read(&said(line, "3")));
-            assert_eq!(now.unknown_line(&base), Some(line.replace('#', "3").as_str()));
+            let why = format!("this line is new: `{}`", line.replace('#', "3"));
+            assert_eq!(now.unknown_beside(&base), Some(why));
         }
-        // Beside errors, a warning is none.
+        // Beside errors, a warning is none of them, and may be what is wrong.
         let both = |errors: u32, warnings: u32| format!("bad\n{warnings} warnings emitted\n{errors} errors\n");
-        check(&both(2, 1), &both(2, 2), true);
+        check_extent(&both(2, 1), &both(2, 2), true);
+        check(&both(2, 1), &both(2, 2), false);
+    }
+
+    /// Whether it is known that no more fails; none where nobody knows.
+    fn known(base: &str, now: &str) -> Option<bool> {
+        let (base, now) = (read(base), read(now));
+        let is_unknown = now.unknown_beside(&base).is_some();
+        (!is_unknown).then(|| now.is_no_more_than(&base))
+    }
+
+    #[test]
+    fn a_check_that_names_no_tests_is_compared_by_its_lines_as_printed() {
+        let said = |lines: &[&str]| lines.join("\n") + "\n";
+        let base = said(&["FAIL adds", "FAIL subtracts", "ok multiplies", "score: 1/3"]);
+        // Whichever of two is fixed: less fails, and the number says so.
+        assert_eq!(known(&base, &said(&["FAIL adds", "ok multiplies", "score: 2/3"])), Some(true));
+        assert_eq!(known(&base, &said(&["FAIL subtracts", "ok multiplies", "score: 2/3"])), Some(true));
+        assert_eq!(known(&base, &said(&["FAIL adds", "FAIL multiplies", "score: 1/3"])), Some(false));
+        // What passed is not run any more.
+        assert_eq!(known(&base, &said(&["FAIL adds", "FAIL subtracts", "score: 1/3"])), None);
+        assert_eq!(known(&base, ""), None);
+        // A number whose meaning nobody knows.
+        let points = |n: u32| said(&["FAIL adds", "FAIL subtracts", &format!("{n} points")]);
+        assert_eq!(known(&points(1), &points(2)), None);
+        assert_eq!(known(&points(1), &said(&["FAIL adds", "2 points"])), None);
+        // Another section counts.
+        assert_eq!(known("add: 2 mismatches\nsub: 1 mismatch\n", "add: 2 mismatches\nmul: 1 mismatch\n"), Some(false));
+        assert_eq!(known("2 files differ from it\n", "6 files differ from it\n"), None);
+        // In what two files differ by, no word is a verdict.
+        let golden = |line: &str| said(&["--- golden", "+++ now", "-sum 3", "+sum 4", line]);
+        assert_ne!(known(&golden("-done: 6 lines"), &golden("+done: 7 lines")), Some(true));
+        // Long data behind what failed.
+        let long = format!("FAIL multiplies: 7 for 6 {}", "x".repeat(super::LINE_BYTES));
+        assert_ne!(known("FAIL adds\n", &said(&["FAIL adds", &long])), Some(true));
+        // Nothing but an exit status.
+        assert_eq!(known("", ""), None);
+        assert_eq!(read("").unknown_beside(&read("")).as_deref(), Some("it prints nothing"));
+        // Directories and digests are values, too.
+        assert_eq!(known("FAIL home: /srv/home/ada\n", "FAIL home: /etc/shadow/ada\n"), None);
+        assert_eq!(known("FAIL sum: 0cc175b9c0f1b6a831c3\n", "FAIL sum: 7d793037a0760186574b\n"), None);
+        // A new test that passes, and lines of files, which move.
+        assert_eq!(known(&base, &base.replace("score: 1/3", "ok divides\nscore: 2/4")), Some(true));
+        assert_eq!(known("FAIL a.py:3: adds\n", "FAIL a.py:7: adds\n"), Some(true));
     }
 
     #[test]
@@ -400,10 +505,11 @@ mod tests {
         let (base, mut now) = (read(&noise(8080, "tmpa1", 12)), read(&noise(54321, "tmpzz", 48)));
         assert_eq!(base.fingerprint, now.fingerprint);
         // It may be the number of a test, until the base itself prints another one.
-        assert_eq!(now.unknown_line(&base), Some("error: cannot open <tmp> at port 54321 after <time>"));
-        assert!(!now.is_no_more_than(&base));
+        let why = now.unknown_beside(&base).unwrap();
+        assert!(why.ends_with("new: `error: cannot open /tmp/tmpzz at port 54321 after 48 ms`"), "{why}");
+        assert!(!now.is_no_more_than(&base) && now.may_vary(&base));
         now.extent.excuse(&base.extent, &read(&noise(8081, "tmpb2", 13)).extent);
-        assert!(now.is_no_more_than(&base) && now.unknown_line(&base).is_none());
+        assert!(now.is_no_more_than(&base) && now.unknown_beside(&base).is_none());
         let located = |dir: &str, line: u32| format!("{dir}/a.c:{line}:2: error: 'x' undeclared\n");
         check(&located("/w/room-0", 1), &located("/w/room-1", 20), true);
     }

@@ -40,12 +40,26 @@ fn mask_with(message: &str, numbers: bool) -> String {
     text.into_owned()
 }
 
-pattern!(LINE, r"\b(?i:line|col|column) \d+|(\w\.\w+)(?::\d+)+|\(\d+[,:] ?\d+\)");
+pattern!(
+    LINE,
+    r#"(\w\.\w+["'`]?,? (?:at |on |in )?(?i:line|lines)) \d+(?:[-:]\d+)*|(\w\.\w+)(?::\d+)+|(\w\.\w+)\(\d+[,:] ?\d+\)"#
+);
 
-/// The same with the numbers left in it, but for those of lines: values and names of tests differ by them.
+/// A message without the lines and columns of files, which move; all else stays.
+pub(super) fn mask_lines(message: &str) -> String {
+    LINE.replace_all(message, "${1}${2}${3}:<line>").into_owned()
+}
+
+/// The same without short times, which something took, and times of a day.
+pub(super) fn mask_times(message: &str) -> String {
+    pattern!(TOOK, r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?)\b");
+    let text = replace(Cow::Borrowed(message), |text| TIME.replace_all(text, "<time>"));
+    replace(text, |text| TOOK.replace_all(text, "<time>")).into_owned()
+}
+
+/// What changes from run to run by the look of it is masked, and lines of files; other numbers stay: values and names of tests differ by them.
 pub(super) fn mask_but_numbers(message: &str) -> String {
-    let text = LINE.replace_all(message, "${1}:<line>");
-    mask_with(&text, false)
+    mask_with(&mask_lines(message), false)
 }
 
 fn replace<'t>(text: Cow<'t, str>, with: impl for<'a> Fn(&'a str) -> Cow<'a, str>) -> Cow<'t, str> {
@@ -92,7 +106,11 @@ mod tests {
     #[test]
     fn numbers_that_are_no_lines_stay_where_they_are_values() {
         let check = |text: &str, expected: &str| assert_eq!(mask_but_numbers(text), expected);
-        check("case 7 failed in 0.2s at t/a.t line 12", "case 7 failed in <time> at t/a.t :<line>");
+        check("case 7 failed in 0.2s at t/a.t line 12", "case 7 failed in <time> at t/a.t line:<line>");
+        check(
+            "got 'line 3', a.py(3, 4) and File \"a.py\", line 9",
+            "got 'line 3', a.py:<line> and File \"a.py\", line:<line>",
+        );
         check("src/a.py:12:3: expected 3.50, got 3.5", "src/a.py:<line>: expected 3.50, got 3.5");
     }
 }

@@ -76,7 +76,9 @@ fn numbers(words: &str) -> Option<Vec<usize>> {
 fn diagnosed(lines: &[&str]) -> BTreeMap<String, Vec<Diagnosed>> {
     pattern!(FAILED, r"^#   Failed test(?: '(.*)')?$");
     pattern!(PLACE, r"^#   (?:in|at) (\S+)(?: at)? line (\d+)\.$");
-    pattern!(VALUE, r"^#\s+(?:got|expected): ");
+    pattern!(VALUE, r"^# {4,}\S");
+    // Whether a name is there at all.
+    pattern!(NAME, r"->can\(.*\) failed|^Tried to (?:use|require) |isn't defined");
     let mut all: BTreeMap<String, Vec<Diagnosed>> = BTreeMap::new();
     for (at, line) in lines.iter().enumerate() {
         let Some(failed) = FAILED.captures(line) else { continue };
@@ -84,9 +86,11 @@ fn diagnosed(lines: &[&str]) -> BTreeMap<String, Vec<Diagnosed>> {
         let values = lines[at + 2..].iter().take_while(|line| VALUE.is_match(line));
         let values: Vec<&str> = values.map(|line| line.trim_start_matches('#').trim()).collect();
         let name = failed.get(1).map(|name| name.as_str().to_owned()).unwrap_or_default();
+        // What its functions print is an assertion that did not hold.
+        let says = Some(line.trim_start_matches('#')).filter(|_| !values.iter().any(|value| NAME.is_match(value)));
         let found = Found {
             message: Some(name.clone()),
-            detail: joined(values),
+            detail: joined(says.into_iter().chain(values)),
             frame: Some(Frame::new(&place[1], Some(&place[2]))),
             ..Found::default()
         };
@@ -152,6 +156,22 @@ mod tests {
         // A script that failed as a whole has no test to be named by.
         let whole = "t/f.t  (Wstat: 65024 (exited 254) Tests: 1 Failed: 0)\n  Non-zero exit status: 254\n  Parse errors: No plan found\n";
         assert!(failing(&PROVE.replace("Files=2", &format!("{whole}Files=3"))).is_empty());
+    }
+
+    #[test]
+    fn what_test_more_says_is_an_assertion_but_for_names() {
+        let says = |values: &str| {
+            let printed = PROVE.replace("#          got: '2'\n#     expected: '3'\n", values);
+            let counted = read(&printed).counted.unwrap();
+            let mid = &counted.failing["t/zone.t: mid is B"];
+            (mid.says_an_assertion_failed(), mid.detail.clone())
+        };
+        let detail = "Failed test 'mid is B'; got: '2'; expected: '3'".to_owned();
+        assert_eq!(says("#          got: '2'\n#     expected: '3'\n"), (true, Some(detail)));
+        assert!(says("#                   'a'\n#     doesn't match '(?^:b)'\n").0);
+        assert!(says("").0);
+        assert!(!says("#     Fare->can('bikes') failed\n").0);
+        assert!(!says("#     Tried to use 'Bikes'.\n#     Error:  Can't locate Bikes.pm in @INC\n").0);
     }
 
     #[test]

@@ -78,8 +78,9 @@ pub(super) fn test_id(header: &str) -> String {
 
 pattern!(SUMMARY, r"^=+ short test summary info =+$");
 pattern!(FAILED, r"^(?:FAILED|ERROR) ([^\s:][^\s]*(?:\[.*?\])?)(?: - .*)?$");
-pattern!(HEADING, r"^_{3,} (.+?) _{3,}$");
-pattern!(BORDER, r"^(?:_{3,} .+ _{3,}|=+ .+ =+|-{3,} Captured .+ -{3,})$");
+// Beside a long name one `_` is left on each side; `_ _ _` stands between frames.
+pattern!(HEADING, r"^_+ (.*?[^\s_].*?) _+$");
+pattern!(BORDER, r"^(?:_+ .*[^\s_].* _+|=+ .+ =+|-{3,} Captured .+ -{3,})$");
 
 /// Every test that pytest's summary names, with its failure.
 /// The ids in pytest's list of what failed; a part of a test (`subTest`) has its own.
@@ -165,15 +166,17 @@ fn pytest_failure(told: &[&str]) -> Found {
     }
 }
 
-/// With `--tb=no` the summary's line is all there is: `FAILED test_calc.py::test_add - assert -1 == 5`.
+/// With `--tb=no` the summary's line is all there is: `FAILED test_calc.py::test_add - assert -1 == 5`. Behind a long name it has no words.
 fn from_summary(lines: &[&str], id: &str) -> Found {
     let line = lines.iter().rev().find_map(|line| {
         line.strip_prefix("FAILED ").or(line.strip_prefix("ERROR "))?.strip_prefix(id)?.strip_prefix(" - ")
     });
     // Without any test: `ERROR: file or directory not found: tests/`.
-    let line = line
-        .or_else(|| lines.iter().find_map(|line| line.strip_prefix("ERROR: ")))
-        .or_else(|| Some(lines.last()?.trim_matches(['=', ' '])));
+    let of_all = || {
+        let error = lines.iter().find_map(|line| line.strip_prefix("ERROR: "));
+        error.or_else(|| Some(lines.last()?.trim_matches(['=', ' '])))
+    };
+    let line = line.or_else(|| if id.is_empty() { of_all() } else { None });
     let (code, message) = exception(line.unwrap_or_default());
     let file = id.split("::").next().filter(|file| !file.is_empty());
     Found {
@@ -193,5 +196,44 @@ fn exception(line: &str) -> (Option<String>, &str) {
     match EXCEPTION.captures(line) {
         Some(parts) => (Some(parts[1].to_owned()), parts.get(2).map_or(line, |message| message.as_str())),
         None => (None, line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reader::read;
+
+    /// What pytest prints of a test with a long name, beside so many that pass.
+    fn long_name(place: &str, got: &str, passed: u32) -> String {
+        let name = "test_div[a half, which is what everybody expects of a division of one by two-1-2-0.5]";
+        format!(
+            "=== test session starts ===\n\n=== FAILURES ===\n_ {name} _\n\nwhat = 'a half'\n\n>   assert calc.div(a, b) == want\nE   \
+             assert {got} == 0.5\n\n{place}:7: in test_div\n_ _ _ _ _ _ _ _ _ _\n\n{place}:9: AssertionError\n=== short test summary info ===\n\
+             FAILED {place}::{name}\n=== 1 failed, {passed} passed in 0.0{passed}s ===\n"
+        )
+    }
+
+    #[test]
+    fn a_test_with_a_long_name_says_what_stands_below_its_heading() {
+        let (base, more) = (read(&long_name("test_calc.py", "0", 1)), read(&long_name("test_calc.py", "0", 2)));
+        assert_eq!(
+            (base.code.as_deref(), base.message.as_deref()),
+            (Some("AssertionError"), Some("assert <n> == <n>"))
+        );
+        assert!(more.beside(&base).unwrap().is_no_more());
+        let other = read(&long_name("test_calc.py", "7", 2));
+        assert_eq!(other.beside(&base).unwrap().changed.len(), 1);
+    }
+
+    #[test]
+    fn the_last_line_is_no_test_s_words() {
+        let summary = |passed: u32| {
+            format!(
+                "=== short test summary info ===\nFAILED test_a.py::test_b\n=== 1 failed, {passed} passed in 0.01s ===\n"
+            )
+        };
+        let (base, more) = (read(&summary(1)), read(&summary(2)));
+        assert!(more.beside(&base).unwrap().is_no_more());
+        assert_eq!(base.message, None);
     }
 }

@@ -197,12 +197,12 @@ impl CheckReport {
             self.at_base(baseline).filter(|base| !base.passed() && self.may_be_known_red(all, baseline, expects))?;
         match self.tests_beside(baseline) {
             Some(beside) => beside.is_only_unclear().then(|| beside.words()),
-            None => self.signature.unknown_line(&base.signature).map(|line| {
-                format!(
-                    "it was at the base, too; whether the same fails is not known, because what it prints does not name its tests one by \
-                     one, and this line is new: `{}`",
-                    line.replace('`', "'")
-                )
+            None => self.signature.unknown_beside(&base.signature).map(|why| {
+                let names = match self.output.bytes {
+                    0 => "",
+                    _ => "what it prints does not name its tests one by one, and ",
+                };
+                format!("it was at the base, too; whether the same fails is not known, because {names}{why}")
             }),
         }
     }

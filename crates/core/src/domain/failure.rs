@@ -1,5 +1,6 @@
 //! Failures: what is known of a failed attempt, and what it looks like.
 
+use super::printed::{self, PrintedBeside, PrintedLine, Template, Varies};
 use super::{
     CheckCommand, Did, Ending, Flaky, Output, Reflection, ReflectionId, SessionId, Step, SubtaskId, TaskId, Timestamp,
 };
@@ -316,39 +317,37 @@ pub struct Extent {
     pub errors: Option<u64>,
     /// Numbers that stand beside a word of failing, by the line without its numbers.
     pub counts: BTreeMap<String, Vec<u64>>,
-    /// What else it printed, but for lines that say that something passes and those that count: each line without what changes from
-    /// run to run, and how often it stands there. The value without its numbers, too.
-    pub printed: BTreeMap<String, PrintedLine>,
+    /// What it printed, line by line; none where that is not known.
+    pub printed: Option<Vec<PrintedLine>>,
+    /// What of it changes from run to run, where the base was asked.
+    pub varies: Option<Varies>,
     /// As many tests are named as are counted, or errors with their places are all that is wrong: nothing fails that is not named.
     pub names_all: bool,
     /// Not all of what it printed is known.
     pub cut: bool,
 }
 
-/// A line of output.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct PrintedLine {
-    /// The line without its numbers.
-    pub masked: String,
-    /// How often it stands there.
-    pub times: usize,
-}
-
 impl Extent {
-    /// Lines that stand here, and not at the base, or not as often.
-    pub fn new_lines(&self, base: &Self) -> impl Iterator<Item = &str> {
-        let known = |line: &str| base.printed.get(line).map_or(0, |before| before.times);
-        self.printed.iter().filter(move |(line, now)| now.times > known(line)).map(|(line, _)| line.as_str())
+    /// Leaves out of the comparison what differs between two runs of the base itself.
+    pub fn excuse(&mut self, base: &Self, again: &Self) {
+        if let (Some(first), Some(second)) = (&base.printed, &again.printed) {
+            self.varies = Some(Varies::between(first, second));
+        }
     }
 
-    /// Takes out the new lines of a kind that differs between two runs of the base itself.
-    pub fn excuse(&mut self, base: &Self, again: &Self) {
-        let kinds = |of: &Self, line: &str| of.printed.get(line).map(|line| line.masked.clone());
-        let differ = again.new_lines(base).filter_map(|line| kinds(again, line));
-        let differ: BTreeSet<String> =
-            differ.chain(base.new_lines(again).filter_map(|line| kinds(base, line))).collect();
-        let new: Vec<String> = self.new_lines(base).map(str::to_owned).collect();
-        self.printed.retain(|line, printed| !(new.contains(line) && differ.contains(&printed.masked)));
+    /// Leaves out of the comparison how long things took, and the order, where these differ between two runs of the same files. Other
+    /// values that do so may be what the work has broken.
+    pub fn excuse_times(&mut self, again: &Self) {
+        if let (Some(first), Some(second)) = (&self.printed, &again.printed) {
+            let both = Varies::between(first, second);
+            self.varies = Some(self.varies.take().unwrap_or_default().with_times_and_order_of(&both));
+        }
+    }
+
+    /// How what is printed differs from what the base printed; none where either is not known.
+    fn printed_beside<'t>(&'t self, base: &'t Self) -> Option<PrintedBeside<'t>> {
+        let (now, before) = self.printed.as_deref().zip(base.printed.as_deref())?;
+        Some(printed::beside(now, before, self.varies.as_ref().or(base.varies.as_ref())))
     }
 
     /// Whether nothing fails here that does not fail at the base, as far as both are known.
@@ -406,7 +405,7 @@ pub struct FailedTest {
     pub name: String,
     /// Code, place and message without what changes from run to run, with `\u{1f}` between them.
     pub how: String,
-    /// Its words with the values and numbers in them.
+    /// Its words as they were printed, but for lines of files.
     pub values: String,
     /// What was expected and what came instead, or the message, in the runner's words.
     pub detail: Option<String>,
@@ -647,10 +646,13 @@ impl CountedTests {
     pub fn excuse(&mut self, base: &Self, again: &Self) {
         for (test, failed) in &mut self.failing {
             let (Some(first), Some(second)) = (base.failing.get(test), again.failing.get(test)) else { continue };
-            if first.how != second.how {
+            let varies = |first: &str, second: &str, now: &str| {
+                first != second && (now == second || Template::of(first, second).is_none_or(|both| both.fits(now)))
+            };
+            if varies(&first.how, &second.how, &failed.how) {
                 failed.how.clone_from(&first.how);
             }
-            if first.values != second.values {
+            if varies(&first.values, &second.values, &failed.values) {
                 failed.values.clone_from(&first.values);
             }
         }
@@ -762,9 +764,9 @@ impl Signature {
         }
     }
 
-    /// Whether tests are not named one by one, and nothing is printed that was not printed at the base.
+    /// Whether tests are not named one by one, and nothing says that more fails than at the base.
     fn is_known_as_a_whole(&self, base: &Self) -> bool {
-        let is_all_known = |of: &Self| of.is_cut() || of.extent.names_all || of.extent.printed.is_empty();
+        let is_all_known = |of: &Self| of.is_cut() || of.extent.names_all || of.extent.printed.is_none();
         let looks_the_same = self.fingerprint == base.fingerprint && (is_all_known(self) || is_all_known(base));
         let is_alike = self.has_errors_of(base) || looks_the_same;
         self.extent.is_within(&base.extent) && is_alike
@@ -776,32 +778,79 @@ impl Signature {
         self.extent.cut || self.was_cut()
     }
 
-    /// Whether what is printed was printed at the base, too, where tests are not named one by one.
+    /// Whether what is printed is what the base printed, or says of less that it fails, where tests are not named one by one.
     fn prints_no_more_than(&self, base: &Self) -> bool {
-        let is_known = |signature: &Self| !signature.is_cut() && !signature.extent.printed.is_empty();
+        self.can_be_compared(base)
+            && matches!(self.extent.printed_beside(&base.extent), Some(PrintedBeside::Same | PrintedBeside::Less))
+    }
+
+    /// Whether what is printed says what fails.
+    fn can_be_compared(&self, base: &Self) -> bool {
         // Tests that are counted and not named may be others.
         let names_its_tests = self.extent.names_all || self.extent.tests.values().flatten().all(|failed| *failed == 0);
-        let is_new = self.extent.new_lines(&base.extent).next().is_some();
         let is_said = names_its_tests || self.fingerprint == base.fingerprint;
-        is_known(self) && is_known(base) && self.tool == base.tool && is_said && !is_new
+        // Where the base names them, so must this.
+        let is_named = base.counted.is_none() || self.fingerprint == base.fingerprint;
+        !self.is_cut() && !base.is_cut() && self.tool == base.tool && is_said && is_named
     }
 
     /// Whether nothing fails that did not fail at the base, and less than there, where nobody says what passes.
     #[must_use]
     pub fn prints_less_than(&self, base: &Self) -> bool {
         let Some((now, before)) = self.counted.as_ref().zip(base.counted.as_ref()) else {
-            return base.extent.new_lines(&self.extent).next().is_some() && self.prints_no_more_than(base);
+            let is_less = self.extent.printed_beside(&base.extent) == Some(PrintedBeside::Less);
+            return is_less && self.extent.counts_no_more_than(&base.extent) && self.can_be_compared(base);
         };
         let is_less = now.failing.len() < before.failing.len() && now.beside(before).is_no_more();
         is_less && now.ran.is_none() && now.passed.is_none()
     }
 
-    /// A line that is new, of a failure that looks like that of the base and is not known test by test: it may be another one.
+    /// Why it is not known whether the same fails as at the base, where tests are not named one by one: nothing is printed, a line is gone,
+    /// or one is new that may be another failure.
     #[must_use]
-    pub fn unknown_line(&self, base: &Self) -> Option<&str> {
-        let is_alike = self.fingerprint == base.fingerprint && self.extent.is_within(&base.extent);
-        let is_unclear = is_alike && self.beside(base).is_none() && !self.is_known_as_a_whole(base);
-        is_unclear.then(|| self.extent.new_lines(&base.extent).next()).flatten()
+    pub fn unknown_beside(&self, base: &Self) -> Option<String> {
+        let is_same = self.fingerprint == base.fingerprint;
+        let is_open = self.beside(base).is_none()
+            && (base.counted.is_none() || is_same)
+            && self.extent.is_within(&base.extent)
+            && !self.is_cut()
+            && !base.is_cut()
+            && !self.is_known_as_a_whole(base);
+        let quoted = |line: &str| line.trim().replace('`', "'");
+        match self.extent.printed_beside(&base.extent).filter(|_| is_open)? {
+            PrintedBeside::Nothing => Some("it prints nothing".to_owned()),
+            PrintedBeside::New(line, is_like_one) if is_same || is_like_one => {
+                let stood = base.extent.printed.iter().flatten().any(|was| was.text == line);
+                let is = if stood { "stands in another place" } else { "is new" };
+                Some(format!("this line {is}: `{}`", quoted(line)))
+            }
+            PrintedBeside::Gone(line) => Some(format!("this line is gone: `{}`", quoted(line))),
+            // Less, and the tests that it counts may be others.
+            PrintedBeside::Same | PrintedBeside::Less => Some("the tests that it counts may be others".to_owned()),
+            PrintedBeside::New(..) => None,
+        }
+    }
+
+    /// Whether the base, run once more, may show that only that differs which changes from run to run.
+    #[must_use]
+    pub fn may_vary(&self, base: &Self) -> bool {
+        let is_open = self.beside(base).is_none() && self.extent.is_within(&base.extent);
+        let differs = || {
+            let beside = self.extent.printed_beside(&base.extent);
+            matches!(beside, Some(PrintedBeside::New(..) | PrintedBeside::Gone(_)))
+        };
+        is_open && !self.is_known_as_a_whole(base) && differs()
+    }
+
+    /// Whether this is a run of a part of the files of `whole` that fails in no more, as far as lines tell that are compared without what may
+    /// change from run to run by the look of it.
+    #[must_use]
+    pub fn is_no_more_by_look(&self, whole: &Self) -> bool {
+        let lines = self.extent.printed.as_deref().zip(whole.extent.printed.as_deref());
+        let is_alike = self.fingerprint == whole.fingerprint || self.can_be_compared(whole);
+        let by_look = || lines.is_none_or(|(now, before)| printed::is_no_more_by_look(now, before));
+        self.is_no_more_than(whole)
+            || self.beside(whole).is_none() && is_alike && self.extent.is_within(&whole.extent) && by_look()
     }
 
     /// Whether nothing is known to be wrong here and at `base` but errors that are named with their places, whichever comes first.

@@ -51,6 +51,7 @@ mod outcome;
 mod past;
 mod planning;
 pub mod policy;
+mod printed;
 mod file_globs;
 mod recall;
 mod reflection;
@@ -85,8 +86,8 @@ pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure};
 pub use failure::{
-    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, LessonFollowed, PrintedLine,
-    Refutation, Signature, TestSource, TestsBeside, same_file,
+    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, LessonFollowed, Refutation, Signature,
+    TestSource, TestsBeside, same_file,
 };
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
@@ -105,6 +106,7 @@ pub use notice::{Notice, NoticeKind};
 pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
+pub use printed::{PrintedLine, Says, Varies};
 pub use recall::{Fit, LeftOut, Recall, Recalled, Source};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};

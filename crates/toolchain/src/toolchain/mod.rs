@@ -13,6 +13,7 @@
 //! ```
 
 mod counts;
+mod earlier;
 mod file;
 mod hunk;
 mod inline;
@@ -27,6 +28,7 @@ mod summary;
 mod table;
 
 pub use counts::Counts;
+pub use earlier::is_earlier_form;
 pub use file::{FileError, Manager, Project, Reuse, Wrapper};
 pub use hunk::{CodeChange, Hunk};
 pub use inline::{Apart, has_inline_tests, inline_tests, says_a_name_is_missing};

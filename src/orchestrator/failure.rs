@@ -178,12 +178,13 @@ impl Judged {
         let rule = if self.old.lost { "test_count".to_owned() } else { self.judgement.rule.clone()? };
         let is_about_tests = ["test_count", "tests_kept"].contains(&rule.as_str());
         let because = &self.judgement.because;
-        let shows = |line: &ChangedLine<'_>| match is_about_tests {
-            // What is switched off is written anew, and what is gone stood there.
-            true => {
+        let shows = |line: &ChangedLine<'_>| {
+            if is_about_tests {
+                // What is switched off is written anew, and what is gone stood there.
                 belongs_to_tests(line.file) && !line.text.trim().is_empty() && (!line.is_added || is_off(line.text))
+            } else {
+                names_file(because, line.file)
             }
-            false => names_file(because, line.file),
         };
         let lines: Vec<ChangedLine<'_>> = changed_lines(&self.diff).filter(shows).collect();
         let off = lines.iter().find(|line| is_about_tests && line.is_added);

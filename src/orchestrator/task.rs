@@ -375,7 +375,7 @@ impl TaskRun {
                     Effect::Attempt { part, number, agent, from } => {
                         self.close_attempt(last.take()).await?;
                         let attempt = Attempt { part, number, agent, from };
-                        input = self.attempt(prepared, attempt, &mut last).await?;
+                        input = Box::pin(self.attempt(prepared, attempt, &mut last)).await?;
                     }
                     Effect::Reflect => self.reflect(last.as_mut()).await,
                     Effect::Wait { duration, because } => input = self.wait(duration, because).await?,
@@ -449,7 +449,7 @@ impl TaskRun {
             self.steered.clear();
         }
         self.look_at_home().await?;
-        let mut stop = self.run_attempt(prepared, attempt).await?;
+        let mut stop = Box::pin(self.run_attempt(prepared, attempt)).await?;
         self.look_at_home().await?;
         let confirmed = |judged: &Judged| judged.judgement.verdict == Verdict::Confirmed;
         if !matches!(&stop, AgentStop::Judged(judged) if confirmed(judged)) {

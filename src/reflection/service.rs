@@ -339,7 +339,14 @@ mod tests {
         let told = "cart.py:3 `for p in prices[1:]:` to `for p in prices:`, cart.py:4 `log(p)` added.";
         check(diff, "Done.", Some(told));
         check(diff, "Done. Tried so far (1): a1", Some(&format!("{told} Tried so far (1): a1")));
-        let many: String = (1..6).map(|n| format!("@@ -{n} +0,0 @@\n-x{n}\n")).collect();
+        let many = [
+            "@@ -1 +0,0 @@\n-x1\n",
+            "@@ -2 +0,0 @@\n-x2\n",
+            "@@ -3 +0,0 @@\n-x3\n",
+            "@@ -4 +0,0 @@\n-x4\n",
+            "@@ -5 +0,0 @@\n-x5\n",
+        ]
+        .concat();
         let many = format!("--- a/x\n+++ b/x\n{many}");
         check(&many, "", Some("x:1 `x1` taken out, x:2 `x2` taken out, x:3 `x3` taken out, and 2 more."));
     }

@@ -87,7 +87,7 @@ fn with_test(agent: &str, body: &str) -> String {
 fn a_fix_is_proven_by_the_tests_as_they_were() {
     check(&Case { agent: ADDS, ..CASE });
     let new = with_test(ADDS, "pass");
-    check(&Case { agent: &new, runs: Some((Some("green"), None)), says: "so with the tests as they were", ..CASE });
+    check(&Case { agent: &new, runs: Some((Some("green"), None)), says: "green with the tests as they were", ..CASE });
     let words = format!("{ADDS}; echo '# words' >> test_calc.py");
     check(&Case { agent: &words, expects: "fix", runs: Some((Some("green"), None)), ..CASE });
 }

@@ -528,7 +528,7 @@ impl Runs<'_> {
         let c = self.without(&parts.with_settings()).await?;
         self.counted.c = Some(c.ran());
         if !c.is_red {
-            return Ok(self.proven(Proof::TurnedGreen, &format!("{named} so with the tests as they were, too")));
+            return Ok(self.proven(Proof::TurnedGreen, &format!("{named} green with the tests as they were, too")));
         }
         if self.keeps_from_writing(&c) {
             return Ok(self.proven(Proof::TestsAdapted, WRITES_ELSEWHERE));
@@ -624,7 +624,9 @@ impl Runs<'_> {
         let t = self.with_only(&parts.with_settings()).await?;
         self.counted.t = Some(t.ran());
         if !t.is_red {
-            return Ok(self.proven(Proof::StayedGreen, "its tests pass without the rest of the change, too"));
+            let alike = if t.fails_anywhere() { "end alike" } else { "pass" };
+            let why = format!("its tests {alike} without the rest of the change, too");
+            return Ok(self.proven(Proof::StayedGreen, &why));
         }
         let shows = self.shows(&t, parts);
         if shows == Shows::Difference {

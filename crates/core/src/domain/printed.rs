@@ -158,7 +158,7 @@ impl Template {
         let after = a.iter().rev().zip(b.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
         let ends = (a[..before].concat(), a[a.len() - after..].concat());
         let stays = a[..before].iter().chain(&a[a.len() - after..]).any(|part| is_word(part));
-        stays.then(|| Self::Ends(ends.0, ends.1))
+        stays.then_some(Self::Ends(ends.0, ends.1))
     }
 
     /// Whether a text may be of a third run.

@@ -1,6 +1,6 @@
 //! Which lessons fit a failure.
 //!
-//! A failure is known by a [`FailureKey`]: what its signature reads and its masked error lines. [`Index`] finds those that are the same (two
+//! A failure is known by a [`FailureKey`](crate::domain::FailureKey): what its signature reads and its masked error lines. [`Index`] finds those that are the same (two
 //! fingerprints, [`Fingerprints`]) or similar (words by BM25, lines by their weighted Jaccard index), without a model, a server or a file of its own: it
 //! is rebuilt from lessons. [`Index::recall`] chooses from them for an attempt, and says of each decision why.
 //!

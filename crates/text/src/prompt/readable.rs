@@ -71,7 +71,7 @@ fn without_own_frames(text: &str) -> String {
         let digits = line.bytes().take_while(u8::is_ascii_digit).count();
         digits > 0 && line[digits..].starts_with(": ")
     };
-    let kept = lines.iter().enumerate().filter(|(at, line)| !is_own(*at) && !(is_numbered(line) && is_own(at + 1)));
+    let kept = lines.iter().enumerate().filter(|(at, line)| !(is_own(*at) || is_numbered(line) && is_own(at + 1)));
     let mut out = String::with_capacity(text.len());
     for (_, line) in kept {
         out.push_str(line);
@@ -101,7 +101,7 @@ pub fn readable_diff(diff: &str) -> String {
     let kept = lines
         .iter()
         .enumerate()
-        .filter(|(at, line)| !is_hash(line) && !(line.starts_with("diff --git ") && names_follow(*at)));
+        .filter(|(at, line)| !(is_hash(line) || line.starts_with("diff --git ") && names_follow(*at)));
     let mut out = String::with_capacity(diff.len());
     for (_, line) in kept {
         out.push_str(line);

@@ -17,12 +17,15 @@ use crate::services::{
 };
 use async_trait::async_trait;
 use jiff::SignedDuration;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// With these words an agent's closing message hands something to its next attempt.
 const HANDED_ON: &str = "Tried so far";
 /// So many bytes of that are kept: its end is the newest.
 const TRIED_BYTES: usize = 1_000;
+/// Of a larger memory this many of the newest lessons are looked at for other tasks: what is older was seldom shown, and a quota keeps 500 alive.
+const NEWEST: usize = 20_000;
 /// So many changes are told of a diff.
 const CHANGES: usize = 3;
 /// So much of a line.
@@ -97,7 +100,7 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Recall, ReflectionError> {
-        let reflections = self.in_order().await?;
+        let reflections = self.in_order(Some(&query.task)).await?;
         if reflections.is_empty() {
             return Ok(Recall::default());
         }
@@ -121,7 +124,7 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     async fn curate(&self) -> Result<usize, ReflectionError> {
-        let reflections = self.in_order().await?;
+        let reflections = self.in_order(None).await?;
         let (record, now) = (self.lessons.read().await?, self.clock.now());
         let events = tokio::task::spawn_blocking(move || due(&reflections, &record, now)).await.unwrap_or_default();
         if !events.is_empty() {
@@ -146,9 +149,15 @@ impl ReflectionService for ReflectionServiceLive {
 }
 
 impl ReflectionServiceLive {
-    /// All lessons that are believed, in the order in which they were written.
-    async fn in_order(&self) -> Result<Vec<Reflection>, ReflectionError> {
-        let mut all = self.storage.recent(&RecentQuery { own_only: true, ..RecentQuery::default() }).await?;
+    /// The lessons that are believed, in the order in which they were written: the newest of all, and every one of the task.
+    async fn in_order(&self, task: Option<&TaskId>) -> Result<Vec<Reflection>, ReflectionError> {
+        let newest = RecentQuery { limit: Some(NEWEST), own_only: true, ..RecentQuery::default() };
+        let mut all = self.storage.recent(&newest).await?;
+        if let Some(task) = task.filter(|_| all.len() == NEWEST) {
+            let have: HashSet<ReflectionId> = all.iter().map(|one| one.id.clone()).collect();
+            let older = self.get_for_task(task).await?.into_iter().filter(|one| !have.contains(&one.id));
+            all.extend(older);
+        }
         all.reverse();
         Ok(all)
     }

@@ -64,22 +64,30 @@ impl<'a> Runtime<'a> {
     /// The runtime ran, after the last change, a check that may be of this kind; one that is surely of another
     /// (a linter is no test) is not meant.
     pub(super) fn covers(&self, kind: &CommandKind) -> Option<&'a CheckReport> {
-        // `npm run lint` says what it is; `./check.sh` may be anything.
-        let named =
-            |word: &String| ["lint", "format", "fmt", "types", "typecheck"].iter().any(|name| word.contains(name));
-        let covering = |check: &&&CheckReport| {
-            let runs = runs(&check.spec.run.to_string());
-            let is = |wanted: &CommandKind| runs.iter().any(|run| run.kind == *wanted);
-            let tests_build = *kind == CommandKind::Build && is(&CommandKind::Test);
-            let other = |run: &Run| run.kind != CommandKind::Other && (!is_script(run) || run.words.iter().any(named));
-            is(kind) || tests_build || !runs.iter().any(other)
-        };
         match self {
-            Self::Green(checks) | Self::Unknown(_, checks) => checks.iter().find(covering).copied(),
-            Self::Red(check, _) => Some(check).filter(|c| !c.is_not_run() && covering(c)).copied(),
-            Self::Silent(_) | Self::NothingFixed(_) => None,
+            Self::Green(checks) => checks.iter().copied().find(|check| may_be(check, kind)),
+            Self::Red(check, _) => Some(*check).filter(|check| !check.is_not_run() && may_be(check, kind)),
+            Self::Silent(_) | Self::Unknown(..) | Self::NothingFixed(_) => None,
         }
     }
+
+    /// The same of a check of which nobody knows what it says of the change: the agent's own red run of it says no more.
+    pub(super) fn leaves_open(&self, kind: &CommandKind) -> Option<&'a CheckReport> {
+        match self {
+            Self::Unknown(_, checks) => checks.iter().copied().find(|check| !check.passed() && may_be(check, kind)),
+            Self::Silent(_) | Self::Green(_) | Self::Red(..) | Self::NothingFixed(_) => None,
+        }
+    }
+}
+
+fn may_be(check: &CheckReport, kind: &CommandKind) -> bool {
+    // `npm run lint` says what it is; `./check.sh` may be anything.
+    let named = |word: &String| ["lint", "format", "fmt", "types", "typecheck"].iter().any(|name| word.contains(name));
+    let runs = runs(&check.spec.run.to_string());
+    let is = |wanted: &CommandKind| runs.iter().any(|run| run.kind == *wanted);
+    let tests_build = *kind == CommandKind::Build && is(&CommandKind::Test);
+    let other = |run: &Run| run.kind != CommandKind::Other && (!is_script(run) || run.words.iter().any(named));
+    is(kind) || tests_build || !runs.iter().any(other)
 }
 
 const GATE: &str = "runtime_checks";
@@ -175,7 +183,10 @@ mod tests {
             observed.checks.push(report(CheckScope::Project, check, Some("a")));
             turn
         };
-        there("pytest -q").is_silent("tests_passed", "the runtime's check `pytest -q` decides it");
+        there("pytest -q").is_silent(
+            "tests_passed",
+            "the runtime's check `pytest -q` is red, and what it says of the change is not known",
+        );
         there("eslint .").fails("tests_passed", "failed");
     }
 

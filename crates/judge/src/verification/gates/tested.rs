@@ -77,6 +77,11 @@ pub(super) fn tests_passed(view: &View<'_>) -> Finding {
             Finding::not_run(PASSED, format!("the runtime's check `{name}` decides it: see `runtime_checks`"))
         };
     }
+    if let Some(check) = view.runtime.leaves_open(&CommandKind::Test) {
+        let because =
+            format!("the runtime's check `{}` is red, and what it says of the change is not known", check.spec.name);
+        return Finding::not_run(PASSED, because);
+    }
     let required = &view.facts.required;
     let waived = required.waived.iter().any(|why| why.starts_with("tests: ")) && required.tests_excused.is_none();
     if required.tests.is_none() && (required.change.is_none() || waived) {

@@ -1,5 +1,6 @@
 //! `memory pin`, `unpin`, `promote`, `retire`: a person's word on a lesson, which no rule overrules; and how far a lesson has come.
 
+use super::super::exit::UsageError;
 use super::super::output::outln;
 use super::super::{Exit, project};
 use super::Memory;
@@ -19,6 +20,13 @@ impl Memory {
         json: bool,
     ) -> anyhow::Result<Exit> {
         let lesson = self.find(&ReflectionId::new(id)).await?;
+        if lesson.foreign {
+            let id = &lesson.id;
+            return Err(UsageError(format!(
+                "{id} was not written here: `reflexion memory check --adopt` takes such lessons over"
+            ))
+            .into());
+        }
         let event = LessonEvent {
             at: self.clock.now(),
             by: LessonWriter::Person,

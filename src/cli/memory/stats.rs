@@ -20,6 +20,14 @@ pub(super) fn stats(settings: &dyn Settings, json: bool) -> anyhow::Result<Exit>
             outln!("No more lessons are held out: `reflexion.holdout` (or REFLEXION_HOLDOUT) is off.");
         }
     }
+    if kept.foreign > 0 {
+        let file = settings.project().attempts_file();
+        errln!(
+            "warning: {} of {} not written here, and not counted; `reflexion memory rebuild` makes them anew",
+            plural(kept.foreign, "line"),
+            file.display()
+        );
+    }
     if kept.unreadable > 0 {
         let file = settings.project().attempts_file();
         errln!("warning: {} of {} cannot be read and are kept:", plural(kept.unreadable, "line"), file.display());

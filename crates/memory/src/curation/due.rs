@@ -70,22 +70,23 @@ fn at_the_gate(reflections: &[Reflection], record: &LessonRecord, now: Timestamp
     new.filter_map(event).collect()
 }
 
-/// What happens to a new lesson at the gate; nothing where its own task alone may see it.
+/// What happens to a new lesson at the gate; nothing where its own task alone may see it. What the rules write stays there: it quotes what a
+/// check printed, which is an agent's or a stranger's text, and which another task's prompt holds of its own failure anyway.
 fn gate(reflection: &Reflection, injected: &[&Reflection]) -> Option<(LessonChange, String)> {
+    if matches!(reflection.origin, Some(Origin::Heuristic { .. })) {
+        return None;
+    }
     let texts: Vec<String> = injected.iter().map(|one| super::gate::whole_text(one)).collect();
     let printed = reflection.failure.as_deref().map(printed);
-    let by_rules = matches!(reflection.origin, Some(Origin::Heuristic { .. }));
     match write_gate(reflection, &Evidence { check_output: printed.as_deref(), injected: &texts }) {
         Gate::Keep => Some((LessonChange::Kept, "it is about what a check printed".to_owned())),
-        // The rules write the same about the same failure, and not because they have read it.
-        Gate::Echo(place) if !by_rules => {
+        Gate::Echo(place) => {
             let into = injected[place].id.clone();
             let why = format!("it repeats {into}, which stood in the prompt");
             Some((LessonChange::Merged { into }, why))
         }
-        // What the rules write quotes a check, and advises nothing of its own.
-        Gate::Quarantine(why) if !by_rules => Some((LessonChange::Quarantined, why)),
-        Gate::OwnTaskOnly(_) | Gate::Echo(_) | Gate::Quarantine(_) => None,
+        Gate::Quarantine(why) => Some((LessonChange::Quarantined, why)),
+        Gate::OwnTaskOnly(_) => None,
     }
 }
 

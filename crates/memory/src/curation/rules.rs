@@ -18,6 +18,8 @@ const NO_LONGER: f64 = 0.5;
 const TASKS: u32 = 2;
 /// From this likeness on two lessons about the same failure are one.
 const DUPLICATE: f64 = 0.8;
+/// With at most this many of those that stay a lesson is compared: more than a few are too many anyway.
+const COMPARED: usize = 50;
 /// How many live ones there may be for a failure, and for a project.
 const FOR_A_FAILURE: usize = 5;
 const FOR_A_PROJECT: usize = 500;
@@ -120,7 +122,7 @@ impl States {
             let mut stay: Vec<usize> = Vec::new();
             for at in 0..group.len() {
                 let (reflection, shingles) = &group[at];
-                let same = stay.iter().find(|kept| group[**kept].1.likeness(shingles) >= DUPLICATE);
+                let same = stay.iter().take(COMPARED).find(|kept| group[**kept].1.likeness(shingles) >= DUPLICATE);
                 match same {
                     Some(kept) if !self.is_pinned(&reflection.id) => {
                         found.push((reflection.id.clone(), group[*kept].0.id.clone()));
@@ -157,7 +159,8 @@ impl States {
         live.sort_by(|a, b| {
             let helps = self.helps(&b.id).total_cmp(&self.helps(&a.id));
             let pinned = self.is_pinned(&b.id).cmp(&self.is_pinned(&a.id));
-            pinned.then(helps).then(b.created_at.cmp(&a.created_at)).then(b.id.cmp(&a.id))
+            let state = self.state(&b.id).cmp(&self.state(&a.id));
+            pinned.then(state).then(helps).then(b.created_at.cmp(&a.created_at)).then(b.id.cmp(&a.id))
         });
         let mut of_failure: BTreeMap<&str, usize> = BTreeMap::new();
         let mut stay = BTreeSet::new();

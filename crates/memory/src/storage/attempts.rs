@@ -3,7 +3,7 @@
 use super::lines::{bare, for_each_line, json_problem};
 use super::locked_file::append_locked;
 use super::run_log::{read_run, recorded_runs};
-use super::seal::Seals;
+use super::seal::{LineKind, Seals};
 use crate::domain::{AttemptRecord, LineProblem, RunId, policy};
 use crate::files::Place;
 use serde::Deserialize;
@@ -35,6 +35,8 @@ pub struct KeptAttempts {
     pub problems: Vec<LineProblem>,
     /// How many lines cannot be read.
     pub unreadable: usize,
+    /// How many lines this program did not write here: nothing follows from them.
+    pub foreign: usize,
 }
 
 /// All that is known of a line that is kept as it is.
@@ -58,15 +60,18 @@ impl AttemptsFile {
     pub fn read(&self) -> io::Result<KeptAttempts> {
         let mut kept = KeptAttempts::default();
         let Some(file) = self.open()? else { return Ok(kept) };
+        let belief = self.seals.belief()?;
         for_each_line(file, |line| {
             let content = line.content.map(bare);
             if content.is_some_and(<[u8]>::is_empty) {
                 return Ok(());
             }
+            let is_ours = content.is_some_and(|line| belief.holds(LineKind::Attempt, line));
             let content = content.ok_or_else(|| TOO_LONG.to_owned());
             let read = content.and_then(|line| serde_json::from_slice(line).map_err(|error| json_problem(&error)));
             match read {
-                Ok(attempt) => kept.attempts.push(attempt),
+                Ok(attempt) if is_ours => kept.attempts.push(attempt),
+                Ok(_) => kept.foreign += 1,
                 Err(message) => {
                     kept.unreadable += 1;
                     if kept.problems.len() < MAX_PROBLEMS {
@@ -122,7 +127,9 @@ impl AttemptsFile {
         let mut lines = self.others(&new)?;
         for (run, attempts) in &new {
             for attempt in attempts {
-                lines.push((Some((*run).to_owned()), serde_json::to_vec(attempt)?));
+                let mut line = Vec::new();
+                self.seals.seal(LineKind::Attempt, &serde_json::to_vec(attempt)?, &mut line)?;
+                lines.push((Some((*run).to_owned()), line));
             }
         }
         // Lines that nobody can read come last.
@@ -232,5 +239,20 @@ mod tests {
         let kept = file.read().unwrap();
         assert_eq!((kept.attempts.len(), kept.unreadable), (5, 1));
         assert!(fs::read_to_string(&path).unwrap().ends_with("\n<<<<<<< ours\n"));
+    }
+
+    #[test]
+    fn a_line_that_somebody_else_wrote_is_not_believed() {
+        let root = tempfile::tempdir().unwrap();
+        let (file, path) = (file(root.path()), root.path().join("memory/attempts.jsonl"));
+        file.seals.begin().unwrap();
+        journal(root.path(), "r1", 1);
+        assert_eq!(file.rebuild().unwrap(), 1);
+        let written = fs::read_to_string(&path).unwrap();
+        let forged = written.replace("\"task\":\"a\"", "\"task\":\"b\"");
+        assert_ne!(forged, written);
+        fs::write(&path, format!("{written}{forged}")).unwrap();
+        let kept = file.read().unwrap();
+        assert_eq!((kept.attempts.len(), kept.foreign, kept.attempts[0].task.as_str()), (1, 1, "a"));
     }
 }

@@ -60,7 +60,9 @@ fn read_line(line: Option<&[u8]>) -> Result<Option<Reflection>, String> {
 fn imported(mut reflection: Reflection) -> Reflection {
     reflection.confidence = reflection.confidence.clamp(0.0, 1.0);
     reflection.v = Reflection::VERSION;
-    reflection.origin.get_or_insert(Origin::Import);
+    // Whoever it says wrote it: a file of others decides about no trust. What its failure is known by was read by nobody here.
+    reflection.origin = Some(Origin::Import);
+    reflection.failure = None;
     reflection
 }
 

@@ -43,6 +43,7 @@ type Keyed = Hmac<Sha256>;
 pub(super) enum LineKind {
     Reflection,
     Lesson,
+    Attempt,
     Mark,
     Entry,
 }
@@ -52,6 +53,7 @@ impl LineKind {
         match self {
             Self::Reflection => b"reflection\0",
             Self::Lesson => b"lesson\0",
+            Self::Attempt => b"attempt\0",
             Self::Mark => b"mark\0",
             Self::Entry => b"entry\0",
         }
@@ -66,7 +68,7 @@ struct ProjectNumber(u128);
 impl ProjectNumber {
     /// What the digest of a line that follows no other is made of, beside the line.
     fn before(self, kind: LineKind) -> u128 {
-        if matches!(kind, LineKind::Reflection | LineKind::Lesson) { 0 } else { self.0 }
+        if matches!(kind, LineKind::Reflection | LineKind::Lesson | LineKind::Attempt) { 0 } else { self.0 }
     }
 
     /// The same of a run's first entry.
@@ -90,6 +92,7 @@ struct Shared {
     project: ProjectNumber,
     memory: Place,
     lessons: Place,
+    attempts: Place,
     marks: Place,
     state_dir: PathBuf,
     kept_key: Mutex<Option<Keyed>>,
@@ -115,6 +118,7 @@ impl Seals {
             project: number,
             memory: Place::with_names(&project.memory_file(), 2),
             lessons: Place::with_names(&project.lessons_file(), 2),
+            attempts: Place::with_names(&project.attempts_file(), 2),
             marks: state::state(&state_dir).join("tasks.jsonl"),
             state_dir,
             kept_key: Mutex::default(),
@@ -183,6 +187,8 @@ impl Seals {
             |place: &Place, kind| contents(place, kind, |line| before.holds(kind, line) && !after.holds(kind, line));
         // A memory that cannot be read costs its lessons, never a run.
         let mut digests = taken(&self.shared.memory, LineKind::Reflection).unwrap_or_default();
+        digests.extend(taken(&self.shared.lessons, LineKind::Lesson).unwrap_or_default());
+        digests.extend(taken(&self.shared.attempts, LineKind::Attempt).unwrap_or_default());
         digests.extend(taken(&self.shared.marks, LineKind::Mark)?);
         // Another process may have been faster, and then it is its word that counts.
         adopted.create(&digest_lines(&digests)).map(drop)
@@ -222,8 +228,11 @@ impl Seals {
         self.begin()?;
         let belief = self.belief()?;
         let found = foreign(&self.shared.memory, LineKind::Reflection, &belief)?;
-        if !found.is_empty() {
-            self.shared.dir.join("adopted").append_to()?.write_all(&digest_lines(&found))?;
+        // What became of them comes with them.
+        let mut all = found.clone();
+        all.extend(foreign(&self.shared.lessons, LineKind::Lesson, &belief)?);
+        if !all.is_empty() {
+            self.shared.dir.join("adopted").append_to()?.write_all(&digest_lines(&all))?;
         }
         Ok(found.len())
     }
@@ -298,7 +307,9 @@ impl Seals {
         for (name, place, kind) in records {
             let mut judge = match kind {
                 LineKind::Entry => Judge::Chain(Box::new(self.chain(run)?)),
-                LineKind::Reflection | LineKind::Lesson | LineKind::Mark => Judge::Each(kind, Arc::clone(&belief)),
+                LineKind::Reflection | LineKind::Lesson | LineKind::Attempt | LineKind::Mark => {
+                    Judge::Each(kind, Arc::clone(&belief))
+                }
             };
             let seen = match look_at(place, before.0.get(&name), &mut judge) {
                 Err(_) if matches!(kind, LineKind::Reflection | LineKind::Lesson) => continue,

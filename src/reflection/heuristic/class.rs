@@ -65,7 +65,11 @@ pub(super) fn class(failure: &FailureContext) -> Class {
         None if failure.failure_type == FailureType::Timeout => Class::AgentLimit,
         None if !failure.ending.claims_done() => Class::AgentFailed,
         None if !failure.ran.is_empty() || !failure.todo.is_empty() => Class::Refuted,
-        Some(_) | None => by_signature(&failure.signature),
+        Some(_) | None => match by_signature(&failure.signature) {
+            // A check that is code has no signature, and says what it wants in its words.
+            Class::Silent if !failure.output.text().trim().is_empty() => Class::Said,
+            class => class,
+        },
     }
 }
 

@@ -99,7 +99,8 @@ fn detail(failure: &FailureContext) -> Option<String> {
     let run = failure.check.as_ref().map_or(&none, |check| &check.run);
     let text = failure.output.text();
     let found = details(run, &text);
-    found.detail.as_deref().and_then(quote)
+    let last = || text.lines().rev().find(|line| !line.trim().is_empty());
+    found.detail.as_deref().or_else(last).and_then(quote)
 }
 
 /// Of a runner that only says that a whole file of tests failed: the failure with the error that kept it from being loaded, in the words of

@@ -130,7 +130,7 @@ fn kind(value: &str) -> Kind {
         _ if is_number => Kind::Number,
         _ if [" == ", " != ", " < ", " > ", " <= ", " >= ", " in ", " is "].iter().any(|sign| value.contains(sign))
             && !value.contains([',', '?'])
-            && !value.contains(" if ") =>
+            && ![" if ", " for "].iter().any(|word| value.contains(word)) =>
         {
             Kind::Truth
         }

@@ -22,11 +22,11 @@ use std::sync::Arc;
 
 /// With these words an agent's closing message hands something to its next attempt.
 const HANDED_ON: &str = "Tried so far";
-/// So many bytes of that are kept: its end is the newest.
+/// At most this many bytes of that are kept: its end is the newest.
 const TRIED_BYTES: usize = 1_000;
 /// Of a larger memory this many of the newest lessons are looked at for other tasks: what is older was seldom shown, and a quota keeps 500 alive.
 const NEWEST: usize = 20_000;
-/// So many changes are told of a diff.
+/// At most this many changes of a diff are named.
 const CHANGES: usize = 3;
 /// So much of a line.
 const LINE_BYTES: usize = 60;

@@ -170,7 +170,7 @@ pub(super) fn what_is_left(check: &CheckReport, base: &CheckReport, baseline: &[
     }
 }
 
-/// What an agent is told of a red check beside that it is red, and what it printed: which of its failures are new.
+/// What a prompt says of a red check beside that it is red, and what it printed: which of its failures are new.
 pub(in crate::orchestrator) fn beside_red(check: &CheckReport, baseline: &[CheckReport], change: &Change) -> String {
     let Some(base) = check.at_base(baseline).filter(|base| !base.passed()) else {
         return only_tests(change).trim_start_matches("; ").to_owned();

@@ -101,7 +101,7 @@ pub struct RecallQuery {
     pub text: String,
     /// What the check printed that refuted the last attempt, and what that looks like; none before the first, and where no check was red.
     pub failure: Option<(Signature, Output)>,
-    /// At most so many lessons of the task itself, of one kind.
+    /// How many different lessons of the task itself may be shown; more are found, because the same one written twice counts once.
     pub limit: usize,
     /// Lessons of these agent runs are not wanted.
     pub without: BTreeSet<SessionId>,

@@ -7,6 +7,7 @@ use crate::domain::policy::Generator;
 use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, Task, TaskId, TaskList, policy};
 use crate::files::{Kind, Place};
 use crate::layer::{Layers, Svc};
+use crate::prompt::{one_line, shorten};
 use crate::report::plural;
 use crate::runtime::{Health, HealthParams, HealthState, Trust, Untrusted};
 use crate::services::{KeepAwake, Models, Notifiers, RunLock, Settings, Storage, Tasks};
@@ -363,6 +364,14 @@ fn advice_on(report: &CheckReport) -> Option<String> {
     if report.scope == CheckScope::Task {
         let idle = "a check that is green already shows only that nothing broke: unless a new test proves the work, a night leaves it to you; better is one that is red until then";
         return report.passed().then(|| idle.to_owned());
+    }
+    if !report.passed() && runtime::lacks_something(&report.signature) {
+        let said = report.signature.message.as_deref().map(|said| format!(" ({})", shorten(&one_line(said), 200)));
+        return Some(format!(
+            "it does not find what it needs{}: checks run in a clean room, which has what is committed; let `setup` install the rest, or name it \
+             in `carry`",
+            said.unwrap_or_default()
+        ));
     }
     let option = runtime::runs_all_with(&report.spec.run)?;
     Some(format!(

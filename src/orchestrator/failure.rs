@@ -4,9 +4,9 @@ use super::attempt::Judged;
 use super::task::TaskRun;
 use super::verdict::{RUN_ALL, beside_red, is_red};
 use crate::domain::{
-    Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Expects, FailedCheck, FailureContext, FailureType,
-    LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, belongs_to_tests, changed_lines,
-    same_file,
+    Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Ending, Expects, FailedCheck, FailureContext,
+    FailureType, LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, belongs_to_tests,
+    changed_lines, same_file,
 };
 use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
 
@@ -16,13 +16,17 @@ pub(super) struct PastFailure {
     pub number: u32,
     /// Why, without what a red check says itself.
     pub because: String,
-    /// Why, as it stands in the journal.
-    pub because_of_all: String,
-    /// Of an attempt that changed nothing: what stands against the last one that did, and its number.
-    pub of_change: Option<(u32, String)>,
     pub check: Option<CheckReport>,
+    /// What it changed; of an attempt that changed nothing, the last one that did.
+    pub change: PastChange,
+}
+
+/// What an attempt changed, and why it failed.
+pub(super) struct PastChange {
+    pub number: u32,
+    pub because: String,
     pub files: Vec<String>,
-    /// What its change beside the base is, as a unified diff.
+    /// The change beside the base, as a unified diff.
     pub diff: String,
 }
 
@@ -57,9 +61,12 @@ impl OldFailures {
         };
         let known = checks.iter().map(known).collect();
         let mut old = Self { checks: results.known_red().collect(), known, ..Self::default() };
-        let shown = shown.map(|i| &checks[i]).filter(|check| check.may_be_known_red(checks, baseline, expects));
+        let shown = shown.map(|i| &checks[i]).filter(|check| check.scope == CheckScope::Project);
         if let Some((check, base)) = shown.and_then(|check| Some((check, check.at_base(baseline)?))) {
-            old.tests = check.signature.known_of(&base.signature).into_iter().map(str::to_owned).collect();
+            // Any of those that failed before may be what a fix is asked for; what the attempt itself has moved says more about it.
+            if check.may_be_known_red(checks, baseline, expects) {
+                old.tests = check.signature.known_of(&base.signature).into_iter().map(str::to_owned).collect();
+            }
             old.rest = check.signature.beyond(&base.signature);
             old.lost = check.signature.beside(&base.signature).is_some_and(|beside| beside.is_only_gone());
         }
@@ -71,25 +78,29 @@ impl TaskRun {
     /// Keeps a failure for the next prompt.
     pub fn remember_failure(&mut self, judged: &Judged, baseline: &[CheckReport]) {
         let part = judged.attempt.part;
-        let before = self.last_failure.take().filter(|before| judged.change.no_op && before.part == part);
-        let before = before.map(|before| before.of_change.unwrap_or((before.number, before.because_of_all)));
+        let goes_back =
+            |before: &PastFailure| judged.change.no_op && before.part == part && !before.change.files.is_empty();
+        let before = self.last_failure.take().filter(goes_back);
         let because = for_agent(judged, baseline);
         let because = match &before {
-            Some((number, of_change)) => {
+            Some(PastFailure { change: PastChange { number, because: of_change, .. }, .. }) => {
                 let now = if because.is_empty() { String::new() } else { format!("{because}. ") };
                 format!("{now}Attempt {number}, the last that changed anything, failed so: {of_change}")
             }
             None => because,
         };
+        let own = || PastChange {
+            number: judged.attempt.number,
+            because: judged.judgement.because.clone(),
+            files: changed(judged),
+            diff: judged.diff.clone(),
+        };
         self.last_failure = judged.judgement.failure.map(|_| PastFailure {
             part,
             number: judged.attempt.number,
             because,
-            because_of_all: judged.judgement.because.clone(),
-            of_change: before,
             check: judged.shown().cloned(),
-            files: changed(judged),
-            diff: judged.diff.clone(),
+            change: before.map_or_else(own, |before| before.change),
         });
     }
 
@@ -297,17 +308,21 @@ pub(super) fn failed_check(check: &CheckReport) -> FailedCheck {
 }
 
 /// A check that was red before, where the agent did not get to change that: it changed nothing, or was cut off. Of work that
-/// something else refutes it says nothing.
+/// something else refutes it says nothing, nor of why an agent failed.
 fn still_red(judged: &Judged) -> Option<&CheckReport> {
     let never_came_to_it = judged.change.no_op || !judged.ending.claims_done();
-    // Where the task has no check of its own, one that was red before may be all that shows what it is about; but not where each of
-    // its failing tests is known to be somebody else's.
+    if !never_came_to_it || matches!(judged.ending, Ending::Crash | Ending::AgentError) {
+        return None;
+    }
+    let red: Vec<usize> =
+        (0..judged.checks.len()).filter(|&at| !judged.checks[at].passed() && !judged.checks[at].is_not_run()).collect();
+    // Where the task has no check of its own, the only one that was red before may be all that shows what it is about; of several nobody
+    // knows which, and where each failing test is known, they are somebody else's.
     let own = judged.checks.iter().any(|check| check.scope == CheckScope::Task);
-    let is_named = |at: &usize| judged.checks[*at].signature.counted.is_some();
-    let counts =
-        |at: &usize| !(judged.old.checks.contains(at) && (own || is_named(at)) || judged.old.lost && is_named(at));
-    let mut counted = judged.checks.iter().enumerate().filter(|(at, _)| counts(at)).map(|(_, check)| check);
-    counted.find(|check| never_came_to_it && !check.passed() && !check.is_not_run())
+    let is_named = |at: usize| judged.checks[at].signature.counted.is_some();
+    let is_of_others = |at: usize| judged.old.checks.contains(&at) && (own || is_named(at) || red.len() > 1);
+    let counts = |at: &usize| !(is_of_others(*at) || judged.old.lost && is_named(*at));
+    red.iter().copied().find(counts).map(|at| &judged.checks[at])
 }
 
 /// What the attempt itself changed. What differs from the base where it did nothing is an earlier attempt's.
@@ -317,8 +332,9 @@ fn changed(judged: &Judged) -> Vec<String> {
 
 /// What is known where no check is red: why the attempt is refuted, and what went wrong with the agent.
 fn agent_output(judged: &Judged) -> Output {
-    let detail = judged.detail.as_deref().unwrap_or_default();
-    Output::whole(format!("{}\n{detail}", judged.judgement.because).trim().to_owned())
+    let because = &judged.judgement.because;
+    let detail = judged.detail.as_deref().filter(|detail| !because.contains(detail)).unwrap_or_default();
+    Output::whole(format!("{because}\n{detail}").trim().to_owned())
 }
 
 #[cfg(test)]

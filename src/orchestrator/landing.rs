@@ -5,7 +5,7 @@
 
 use super::attempt::Judged;
 use super::checking::{Checked, changed_outside};
-use super::failure::{PastFailure, failed_check};
+use super::failure::{PastChange, PastFailure, failed_check};
 use super::healer::Doing;
 use super::healing::{Mended, Place};
 use super::results::no_success;
@@ -175,12 +175,9 @@ impl TaskRun {
         self.last_failure = Some(PastFailure {
             part: self.parts.len() - 1,
             number: attempt,
-            because_of_all: because.clone(),
-            because,
-            of_change: None,
             check: failing.check,
-            files: self.report.files.clone(),
-            diff,
+            change: PastChange { number: attempt, because: because.clone(), files: self.report.files.clone(), diff },
+            because,
         });
         self.report.verdict = Some(Verdict::Failed);
         self.report.branch = None;

@@ -13,7 +13,7 @@ mod service;
 mod signature;
 
 pub use generators::{AgentGenerator, CommandGenerator, Fallback, LlmGenerator, with_policies};
-pub use heuristic::Heuristic;
+pub use heuristic::{Heuristic, lacks_something};
 pub use service::ReflectionServiceLive;
 pub use signature::Signatures;
 

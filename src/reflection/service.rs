@@ -18,6 +18,7 @@ use crate::services::{
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use std::collections::HashSet;
+use std::iter::Peekable;
 use std::sync::Arc;
 
 /// With these words an agent's closing message hands something to its next attempt.
@@ -178,28 +179,40 @@ fn already_tried(failure: &FailureContext) -> Option<String> {
     (!tried.is_empty()).then(|| tried.join(" "))
 }
 
-/// `cart.py:3 prices[1:] to prices.`: the first lines that a diff replaces, adds or removes.
+/// `cart.py:3 prices[1:] to prices.`: the first lines that a diff replaces, adds or removes. As many lines as stood in their place replace
+/// them one by one.
 fn changed_in_short(diff: &str) -> Option<String> {
-    let (mut said, mut old) = (Vec::new(), None::<ChangedLine<'_>>);
     let quoted =
-        |line: ChangedLine<'_>| format!("`{}`", shorten(&one_line(&plain(line.text)), LINE_BYTES).replace('`', "'"));
-    let place = |line: ChangedLine<'_>| format!("{}:{}", one_line(&plain(line.file)), line.number);
-    for line in changed_lines(diff).filter(|line| !line.text.trim().is_empty()) {
-        match old.take() {
-            Some(before) if line.is_added && before.file == line.file => {
-                said.push(format!("{} {} to {}", place(before), quoted(before), quoted(line)));
-                continue;
-            }
-            Some(before) => said.push(format!("{} {} taken out", place(before), quoted(before))),
-            None => {}
+        |line: &ChangedLine<'_>| format!("`{}`", shorten(&one_line(&plain(line.text)), LINE_BYTES).replace('`', "'"));
+    let place = |line: &ChangedLine<'_>| format!("{}:{}", one_line(&plain(line.file)), line.number);
+    let (mut said, mut lines) = (Vec::new(), changed_lines(diff).peekable());
+    while lines.peek().is_some() {
+        let (old, new) = (block(&mut lines, false), block(&mut lines, true));
+        if old.len() == new.len() {
+            let to = |(old, new)| format!("{} {} to {}", place(old), quoted(old), quoted(new));
+            said.extend(old.iter().zip(&new).map(to));
+        } else {
+            said.extend(old.iter().map(|line| format!("{} {} taken out", place(line), quoted(line))));
+            said.extend(new.iter().map(|line| format!("{} {} added", place(line), quoted(line))));
         }
-        if line.is_added { said.push(format!("{} {} added", place(line), quoted(line))) } else { old = Some(line) }
     }
-    said.extend(old.map(|before| format!("{} {} taken out", place(before), quoted(before))));
     let more = said.len().saturating_sub(CHANGES);
     said.truncate(CHANGES);
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     (!said.is_empty()).then(|| format!("{}{more}.", said.join(", ")))
+}
+
+/// The next removed, or added, lines that stand below each other, without blank ones.
+fn block<'d>(lines: &mut Peekable<impl Iterator<Item = ChangedLine<'d>>>, added: bool) -> Vec<ChangedLine<'d>> {
+    let mut last = None::<(&str, usize)>;
+    let mut goes_on = |line: &ChangedLine<'d>| {
+        let is_next = last.is_none_or(|(file, number)| file == line.file && number + 1 == line.number);
+        let goes_on = line.is_added == added && is_next;
+        last = if goes_on { Some((line.file, line.number)) } else { last };
+        goes_on
+    };
+    let block = std::iter::from_fn(|| lines.next_if(&mut goes_on));
+    block.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
 /// So many times 24 hours before `now`, or the earliest time there is.
@@ -348,6 +361,9 @@ mod tests {
         let told = "cart.py:3 `for p in prices[1:]:` to `for p in prices:`, cart.py:4 `log(p)` added.";
         check(diff, "Done.", Some(told));
         check(diff, "Done. Tried so far (1): a1", Some(&format!("{told} Tried so far (1): a1")));
+        let turned = "--- a/t.py\n+++ b/t.py\n@@ -1,3 +1,3 @@\n-a == 1\n-b == 2\n+a == 2\n+b == 3\n c\n@@ -9 +9,0 @@\n-d\n@@ -12 +11 @@\n-e\n+f\n";
+        let paired = "t.py:1 `a == 1` to `a == 2`, t.py:2 `b == 2` to `b == 3`, t.py:9 `d` taken out, and 1 more.";
+        check(turned, "", Some(paired));
         let many = [
             "@@ -1 +0,0 @@\n-x1\n",
             "@@ -2 +0,0 @@\n-x2\n",

@@ -55,7 +55,10 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
     let note = || task.note().map(|note| format!("  {note}"));
     let note = merged.or_else(note).unwrap_or_default();
     let little = task.proof.filter(|proof| !proof.shows_a_difference());
-    let note = little.map(|proof| format!("{note}  ({}: look at it yourself)", proof.words())).unwrap_or(note);
+    // What a person merges has its reason in a line of its own.
+    let is_said = task.needs == Some(Needs::Person);
+    let said = little.filter(|_| !is_said).map(|proof| format!("{note}  ({}: look at it yourself)", proof.words()));
+    let note = said.unwrap_or(note);
     let by_hand = match task.by_hand.filter(|_| task.verdict.is_some()) {
         Some(status) => format!("  ({} by you meanwhile: that stands)", set_to(status)),
         None => String::new(),
@@ -66,12 +69,10 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
     }
     if task.needs == Some(Needs::Person) {
         let why = match little {
-            Some(_) => "you merge it: whether it does what was asked is not proven",
-            None => {
-                "you merge it: the runtime does not merge what changes, or was checked by, what steers agents, tools or itself"
-            }
+            Some(proof) => proof.words(),
+            None => "the runtime does not merge what changes, or was checked by, what steers agents, tools or itself",
         };
-        let _ = writeln!(text, "    {:width$}  needs you: {why}", "");
+        let _ = writeln!(text, "    {:width$}  needs you: you merge it: {why}", "");
     }
     if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
         let _ = writeln!(text, "    {:width$}  needs review: {}", "", risk.reason);

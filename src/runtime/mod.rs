@@ -66,6 +66,7 @@ pub use crate::hooks::{
 };
 pub use crate::host::{git_version, given_in_sandbox, is_the_program, is_within_run_of};
 pub use crate::orchestrator::queue::{Readiness, readiness};
+pub use crate::reflection::lacks_something;
 pub use crate::storage::EvalFiles;
 pub use crate::verification::gates::seems_to_allow;
 pub use analyze::{Observations, history, read_observations};

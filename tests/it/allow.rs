@@ -147,6 +147,17 @@ fn doctor_names_checks_that_can_show_nothing() {
     assert_eq!(project.git(&["for-each-ref", "refs/reflexion"]), "");
 }
 
+#[test]
+fn doctor_says_what_a_red_check_does_not_find() {
+    let project = Project::new("true");
+    project.config(|config| config["checks"] = json!([{ "name": "test", "run": "python3 -B test_it.py" }]));
+    project.write("test_it.py", "import reflexion_of_nobody\n");
+    project.commit();
+    let doctor = project.run(&["doctor", "--checks"]).exits(0).stdout.clone();
+    let said = "it does not find what it needs (No module named 'reflexion_of_nobody'): checks run in a clean room";
+    assert!(doctor.contains(said), "{doctor}");
+}
+
 /// The line of `doctor` about one check.
 fn project_check(doctor: &str, of: &str) -> String {
     doctor.lines().find(|line| line.contains(of)).unwrap_or_default().to_owned()

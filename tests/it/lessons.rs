@@ -1,7 +1,7 @@
 //! Lessons beyond their own task: found by what failed, and kept from prompts by what they say.
 
 use crate::project::{Project, Ran, task_with_check};
-use serde_json::json;
+use serde_json::{Value, json};
 
 fn lesson(id: &str, analysis: &str, suggestion: &str) -> String {
     json!({
@@ -56,4 +56,52 @@ fn advice_against_tests_reaches_no_prompt_and_says_so() {
     assert!(shown.contains("reaches no prompt: "), "{shown}");
     let checked = project.run(&["memory", "check"]).stdout;
     assert!(checked.contains("1 that reach no prompt because of what they say"), "{checked}");
+}
+
+/// Two tests and a check of types that fail at the base, and are none of the tasks' business but one.
+const RED: [(&str, &str); 2] = [
+    ("calc.py", "def one():\n    return 0\n\n\ndef two():\n    return 0\n"),
+    (
+        "test_calc.py",
+        "import unittest\n\nimport calc\n\n\nclass T(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(calc.one(), 1)\n\n    \
+         def test_two(self):\n        self.assertEqual(calc.two(), 2)\n",
+    ),
+];
+
+#[test]
+fn a_lesson_is_about_what_an_attempt_did_and_never_about_what_was_red_before() {
+    let agent = "case $REFLEXION_TASK_ID in crash) exit 3;; idle) ;; fix) sed -i '6s/0/5/' calc.py;; \
+        *) printf 'def three():\\n    return 3\\n' > three.py; kill -SEGV $$;; esac";
+    let project = Project::new(agent);
+    for (path, text) in RED {
+        project.write(path, text);
+    }
+    project.config(|config| {
+        let types = "echo 'calc.py:1: error: Function is missing a return type annotation  [no-untyped-def]'; exit 1";
+        config["checks"] =
+            json!([{ "name": "unit", "run": "python3 -B -m unittest" }, { "name": "types", "run": types }]);
+        config["maxAttempts"] = json!(1);
+    });
+    let bug =
+        |id: &str, expects: &str| json!({ "id": id, "title": id, "status": "open", "type": "bug", "expects": expects });
+    let other = json!({ "id": "killed", "title": "killed", "status": "open" });
+    project.tasks(&[bug("crash", "change"), bug("idle", "change"), bug("fix", "fix"), other]);
+    project.commit();
+    let ran = project.run(&["run"]);
+    let lessons = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
+    let lesson = |task: &str| {
+        let lesson =
+            lessons.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).find(|one| one["taskId"] == task);
+        ["analysis", "suggestion", "actionItems"].map(|key| lesson.as_ref().unwrap()[key].to_string()).join(" ")
+    };
+    for task in ["crash", "idle"] {
+        let lesson = lesson(task);
+        assert!(
+            !lesson.contains("annotation") && !lesson.contains("test_one") && !lesson.contains("check"),
+            "{lesson}"
+        );
+    }
+    assert!(lesson("fix").contains("test_two") && !lesson("fix").contains("test_one"), "{}", lesson("fix"));
+    assert!(!ran.stderr.contains("for a person to see"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("the agent was ended by a signal: it may not have been done"), "{}", ran.stderr);
 }

@@ -524,11 +524,11 @@ impl Runs<'_> {
     /// A check was red at the base and is green now: by the code, or by its tests?
     async fn of_turned(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
         let turned = self.turned();
-        let named = names(&turned);
+        let passes = self.what_passes();
         let c = self.without(&parts.with_settings()).await?;
         self.counted.c = Some(c.ran());
         if !c.is_red {
-            return Ok(self.proven(Proof::TurnedGreen, &format!("{named} green with the tests as they were, too")));
+            return Ok(self.proven(Proof::TurnedGreen, &format!("{passes} with the tests as they were, too")));
         }
         if self.keeps_from_writing(&c) {
             return Ok(self.proven(Proof::TestsAdapted, WRITES_ELSEWHERE));
@@ -542,7 +542,7 @@ impl Runs<'_> {
             // What may decide how tests run may as well be what the code needs: which of the two, a person must see.
             let kept = self.without(&parts.only_tests()).await?;
             if !kept.is_red {
-                return Ok(self.by_settings(&named, parts));
+                return Ok(self.by_settings(parts));
             }
         }
         let t = self.with_only(&parts.only_tests()).await?;
@@ -552,14 +552,14 @@ impl Runs<'_> {
         let is_red = t.has_red(&turned);
         // What runs no tests, a formatter or a search, looks at tests like at other files.
         if !self.runs_tests(&turned) {
-            return Ok(self.proven(Proof::TestsAdapted, &format!("{named} so only with the tests as changed")));
+            return Ok(self.proven(Proof::TestsAdapted, &format!("{passes} only with the tests as changed")));
         }
         let needs_both = "whether these tests still ask for the right thing, a person must see";
         if !is_red {
             return Ok(if !parts.old_tests && self.confirmed.expects != Expects::Fix {
                 self.proven(Proof::TestsAdapted, "its own new tests alone turned it green")
             } else if by_tests {
-                self.by_tests_alone(&named, parts)
+                self.by_tests_alone(parts)
             } else {
                 let settings = parts.settings.join(", ");
                 self.unverifiable(&format!("the tests of the attempt turned it green, with {settings}: {needs_both}"))
@@ -567,7 +567,7 @@ impl Runs<'_> {
         }
         if c.still_fails(&turned, &self.prepared.baseline) {
             return Ok(self.unverifiable(&format!(
-                "{named} green only with the tests that the attempt has added: with the tests as they were it fails as it did at the base, and \
+                "{passes} only with the tests that the attempt has added: with the tests as they were it fails as it did at the base, and \
                  {needs_both}"
             )));
         }
@@ -577,7 +577,7 @@ impl Runs<'_> {
         }
         Ok(if parts.rewritten {
             self.unverifiable(&format!(
-                "{named} green only with the tests that the attempt has changed, and needs the rest of its change too: {needs_both}"
+                "{passes} only with the tests that the attempt has changed, and with the rest of its change: {needs_both}"
             ))
         } else {
             self.proven(Proof::NewTest, &self.fail_without(&t))
@@ -690,11 +690,16 @@ impl Runs<'_> {
         turned.map(|check| check.spec.name.clone()).collect()
     }
 
-    /// The tests that were red and pass now, by their ids, of whatever check.
-    fn tests_turned(&self) -> Vec<String> {
+    /// What was red and is not any more, in words: ``test `a` passes``, or ``check `x` is green``, in which nothing else is red.
+    fn what_passes(&self) -> String {
         let baseline = &self.prepared.baseline;
         let tests = self.confirmed.checks.iter().flat_map(|check| check.tests_turned(baseline));
-        tests.map(one_line).collect::<BTreeSet<_>>().into_iter().collect()
+        let tests: Vec<String> = tests.map(one_line).collect::<BTreeSet<_>>().into_iter().collect();
+        match tests.as_slice() {
+            [] => format!("{} green", names(&self.turned())),
+            [test] => format!("test `{test}` passes"),
+            _ => format!("tests {} pass", verdict::listed(&tests.iter().map(String::as_str).collect::<Vec<_>>())),
+        }
     }
 
     /// Confirmed with another proof, and why.
@@ -709,20 +714,15 @@ impl Runs<'_> {
     }
 
     /// What may decide how tests run, or what they compare with, is what turned it green.
-    fn by_settings(&self, named: &str, parts: &Parts) -> Judgement {
+    fn by_settings(&self, parts: &Parts) -> Judgement {
         let settings = parts.settings.join(", ");
         let is_alone = parts.code.is_empty() && !parts.prose;
         // Product code may be called like a test.
         let is_data = |file: &String| belongs_to_tests(file) && !toolchain::is_code(file);
         if is_alone && self.confirmed.expects == Expects::Fix && parts.settings.iter().all(is_data) {
-            return self.by_tests_alone(named, parts);
+            return self.by_tests_alone(parts);
         }
-        let tests = self.tests_turned();
-        let passes = match tests.len() {
-            0 => format!("{named} green"),
-            1 => format!("test `{}` passes", tests[0]),
-            _ => format!("tests {} pass", verdict::listed(&tests.iter().map(String::as_str).collect::<Vec<_>>())),
-        };
+        let passes = self.what_passes();
         let what = if parts.programs.is_empty() {
             format!("{passes} only with {settings} as changed, and nothing shows that this is what was to be changed")
         } else {
@@ -737,10 +737,8 @@ impl Runs<'_> {
 
     /// The code as it was passes with the tests that the attempt has changed, and what it did to the code does not pass with the tests
     /// as they were.
-    fn by_tests_alone(&self, named: &str, parts: &Parts) -> Judgement {
-        let tests = self.tests_turned();
-        // Others are red in their check still.
-        let named = if tests.is_empty() { named.to_owned() } else { names_of("test", &tests) };
+    fn by_tests_alone(&self, parts: &Parts) -> Judgement {
+        let passes = self.what_passes();
         let changed = verdict::first_files(&self.confirmed.change.files);
         let without = if parts.code.is_empty() {
             format!("nothing but tests and what decides how they run was changed ({changed})")
@@ -748,7 +746,7 @@ impl Runs<'_> {
             "red with the code of the attempt and the tests as they were".to_owned()
         };
         let because = format!(
-            "the tests alone turned it green: {named} green with the code as it was and the tests of the attempt, and {without}"
+            "the tests alone turned it green: {passes} with the code as it was and the tests of the attempt, and {without}"
         );
         if self.confirmed.expects != Expects::Fix {
             return self.unverifiable(&format!("{because}. If the tests were to be changed, it is done"));
@@ -768,13 +766,9 @@ impl Runs<'_> {
 
 /// `check `a` is`, or of several `checks `a`, `b` are`.
 fn names(names: &[String]) -> String {
-    names_of("check", names)
-}
-
-fn names_of(what: &str, names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {
-        [name] => format!("{what} {name} is"),
-        _ => format!("{what}s {} are", quoted.join(", ")),
+        [name] => format!("check {name} is"),
+        _ => format!("checks {} are", quoted.join(", ")),
     }
 }

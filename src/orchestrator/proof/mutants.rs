@@ -121,6 +121,22 @@ impl Taking {
     }
 }
 
+/// Follows the lines of a change through functions that are new with it.
+#[derive(Default)]
+struct InNew {
+    next: Option<(String, usize)>,
+}
+
+impl InNew {
+    /// Whether a line follows the head of a new function, with nothing old between; `replaces`: it stands in the place of an old one.
+    fn is_in(&mut self, file: &str, number: usize, is: &str, replaces: bool) -> bool {
+        let goes_on = self.next.take().is_some_and(|(of, next)| of == file && next == number);
+        let is_new = goes_on || toolchain::takes_values(file, is) && !replaces;
+        self.next = is_new.then(|| (file.to_owned(), number + 1));
+        is_new
+    }
+}
+
 /// Mistakes in the added lines of code, those first that tests notice most surely. What stood there is one where it is an earlier form of the
 /// line at this place.
 fn mistakes(
@@ -133,7 +149,7 @@ fn mistakes(
         let of_file = review::lines(diff).filter(|(of, _)| *of == file);
         of_file.filter_map(|(_, line)| line.strip_prefix('-')).collect()
     };
-    let (replaced, mut taking) = (review::replaced_lines(diff), Taking::default());
+    let (replaced, mut taking, mut in_new) = (review::replaced_lines(diff), Taking::default(), InNew::default());
     let mut lines = review::added_lines(diff).peekable();
     while let Some((file, number, is)) = lines.next() {
         if !toolchain::is_code(file) || !is_code(file) {
@@ -153,8 +169,13 @@ fn mistakes(
             || lines
                 .peek()
                 .is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && toolchain::gives_up(file, line));
-        let made = mutants(file, is, &removed_of(file)).into_iter().take(OF_A_LINE).enumerate();
-        for (more, toolchain::Mutant { rank, line, called }) in made {
+        let is_in_new = in_new.is_in(file, number, is, replaced.contains_key(&(file, number)));
+        let mut made = mutants(file, is, &removed_of(file));
+        if !is_in_new {
+            made.sort_by_key(|mutant| !mutant.in_old);
+        }
+        for (more, toolchain::Mutant { rank, line, called, in_old }) in made.into_iter().take(OF_A_LINE).enumerate() {
+            let rank = if in_old && !is_in_new { 0 } else { rank };
             // Each line first.
             let rank = 1 + rank + more * SECOND + if guards { GUARDS } else { 0 } + if taken { TAKEN } else { 0 };
             let (file, is) = (file.to_owned(), is.to_owned());
@@ -202,13 +223,16 @@ impl Runs<'_> {
         let mut why_none = match &self.walls {
             _ if mistakes.is_empty() => "no line of the new code lends itself to a mistake".to_owned(),
             Walls::Fail(because) => because.clone(),
-            Walls::Unknown | Walls::Pass => "its runs are used up".to_owned(),
+            Walls::Unknown | Walls::Pass => "no line of the new code lends itself to another mistake".to_owned(),
         };
         for mistake in mistakes {
             // One takes two runs with the new tests, and one with the old; the first red one is compared with the whole change.
             let most = if matches!(self.walls, Walls::Unknown) { 4 } else { 3 };
             if matches!(self.walls, Walls::Fail(_)) || self.counted.runs + most > proving.max_runs + in_vain {
                 is_cut = true;
+                if !matches!(self.walls, Walls::Fail(_)) {
+                    "its runs are used up".clone_into(&mut why_none);
+                }
                 break;
             }
             let is_new = mistake.is_old || lines.insert((mistake.file.clone(), mistake.number));
@@ -220,6 +244,8 @@ impl Runs<'_> {
             // What stood there may do the same: that nobody notices it says nothing, and takes no runs from other mistakes.
             if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone | Noticed::Unclear(BREAKS))) {
                 in_vain = proving.max_runs.min(in_vain + self.counted.runs - before);
+            }
+            if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone)) {
                 continue;
             }
             let killed = match noticed {
@@ -249,7 +275,7 @@ impl Runs<'_> {
             0 if is_of_old => {
                 // Another test would notice nothing more.
                 self.tests_in_vain = true;
-                format!("; no mistake could be made that only its new tests notice ({broken})")
+                format!("; of the mistakes that were made in the new code, its new tests alone notice none ({broken})")
             }
             0 => format!("; what they assert is not known of a mistake in the new code ({broken})"),
             _ => format!(", and none notices a mistake in the new code ({})", survived.join("; ")),

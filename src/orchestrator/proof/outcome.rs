@@ -1,7 +1,7 @@
 //! How checks ended on a part of a change, and what that says of it. Pure.
 
 use super::parts::Parts;
-use crate::domain::{CheckReport, FailedTest, Ran};
+use crate::domain::{CheckReport, FailedTest, Ran, belongs_to_tests};
 use crate::orchestrator::verdict;
 use crate::toolchain;
 use std::collections::BTreeSet;
@@ -63,13 +63,17 @@ impl Outcome {
 
     /// Which tests fail in it: `test `a` fails`. None: nothing names them.
     pub(super) fn failing_words(&self) -> Option<String> {
-        let failing: Vec<&str> = self.failing().into_iter().collect();
-        let named = verdict::listed(&failing);
-        match failing.len() {
-            0 => None,
-            1 => Some(format!("test {named} fails")),
-            _ => Some(format!("tests {named} fail")),
-        }
+        // What cannot be loaded is named by its file.
+        let is_file = |id: &str| belongs_to_tests(id) && toolchain::is_code(id);
+        let (files, tests): (Vec<&str>, Vec<&str>) = self.failing().into_iter().partition(|id| is_file(id));
+        let said = |one: &str, many: &str, names: &[&str]| match names {
+            [] => None,
+            [_] => Some(format!("{one}{} fails", verdict::listed(names))),
+            _ => Some(format!("{many}{} fail", verdict::listed(names))),
+        };
+        let whole = said("", "", &files).map(|said| format!("{said} as a whole"));
+        let said: Vec<String> = said("test ", "tests ", &tests).into_iter().chain(whole).collect();
+        (!said.is_empty()).then(|| said.join(", and "))
     }
 
     /// Whether something was kept from writing outside of its room.

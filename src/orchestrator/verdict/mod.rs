@@ -107,7 +107,13 @@ pub struct OnlyIf {
 pub fn judge(evidence: &Evidence<'_>) -> Judgement {
     let results = CheckResults::new(evidence.checks, evidence.baseline, evidence.expects, evidence.allow);
     let refuted = || beside_checks(evidence).or_else(|| by_red(evidence, &results));
-    refuted().unwrap_or_else(|| by_green(evidence, &results))
+    refuted().unwrap_or_else(|| with_cut(by_green(evidence, &results), evidence.ending))
+}
+
+/// What was confirmed says so where the agent did not get to its end.
+fn with_cut(judgement: Judgement, ending: &Ending) -> Judgement {
+    let Some(how) = ending.cut_off().filter(|_| judgement.verdict == Verdict::Confirmed) else { return judgement };
+    Judgement { because: format!("{}; the agent {how}: it may not have been done", judgement.because), ..judgement }
 }
 
 /// What refutes an attempt whatever its checks say.

@@ -24,13 +24,19 @@ pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: O
     let failed = named.and_then(|named| named.at_base(baseline)?.signature.counted.as_ref());
     // A check that turned green as a whole has named the tests that failed in it.
     let is_said = |test: &&str| failed.is_some_and(|failed| failed.failing.contains_key(*test));
-    let of = |check: &&CheckReport| {
-        let name = &check.spec.name;
+    let stops = |check: &CheckReport| {
         let stops = |check: &CheckReport| {
             let is_cut = toolchain::summaries(&check.output.text()).last().is_some_and(|said| !said.whole);
             is_cut || check.signature.counted.as_ref().is_some_and(|counted| counted.stopped)
         };
-        let stops = if check.at_base(baseline).is_some_and(stops) {
+        check.at_base(baseline).is_some_and(stops)
+    };
+    let is_as_it_was =
+        |check: &&&CheckReport| failing(check, baseline).is_none() && !check.prints_less(baseline) && !stops(check);
+    let (alike, others): (Vec<&CheckReport>, Vec<&CheckReport>) = red.iter().partition(is_as_it_was);
+    let of = |check: &&CheckReport| {
+        let name = &check.spec.name;
+        let stops = if stops(check) {
             ", and stops at a failure, so that what stands behind it was not run, before and now"
         } else {
             ""
@@ -48,7 +54,13 @@ pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: O
             "{turned}; check `{name}` is still red, only by tests that failed before ({now} of {before}){further}{stops}"
         )
     };
-    let words: String = red.iter().map(of).collect();
+    let alike: Vec<&str> = alike.iter().map(|check| check.spec.name.as_str()).collect();
+    let alike = match alike.len() {
+        0 => String::new(),
+        1 => format!("; check {} is red as it was before", listed(&alike)),
+        _ => format!("; checks {} are red as they were before", listed(&alike)),
+    };
+    let words: String = others.iter().map(of).chain([alike]).collect();
     let is_better = |check: &&CheckReport| check.prints_less(baseline) || !further(check, baseline).is_empty();
     let says_nothing = !words.is_empty() && !red.iter().any(is_better);
     if says_nothing { format!("{words}, which says nothing of the work") } else { words }

@@ -112,6 +112,18 @@ fn by_signature(signature: &Signature) -> Class {
     }
 }
 
+/// Whether what failed did so for want of a program or a module, which may be somewhere else.
+///
+/// ```
+/// # use reflexion::domain::Signature;
+/// let code = Some("ModuleNotFoundError".to_owned());
+/// assert!(reflexion::reflection::lacks_something(&Signature { code, ..Signature::default() }));
+/// ```
+#[must_use]
+pub fn lacks_something(signature: &Signature) -> bool {
+    matches!(by_signature(signature), Class::MissingModule | Class::MissingProgram)
+}
+
 fn is_missing_module(code: &str, message: &str) -> bool {
     matches!(
         code,

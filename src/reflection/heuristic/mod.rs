@@ -12,4 +12,5 @@ mod history;
 mod table;
 mod words;
 
+pub use class::lacks_something;
 pub use draft::Heuristic;

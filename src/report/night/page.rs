@@ -501,7 +501,7 @@ fn last_change(night: &Night, task: &NightTask) -> Option<Line> {
 fn verdict(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::FalseDone) => "the agent stopped as if it were done, and it is not",
-        Some(Verdict::Failed) => "refuted",
+        Some(Verdict::Failed) => "failed",
         Some(Verdict::Unverifiable) => "unverifiable",
         Some(Verdict::Confirmed) => "confirmed",
         None => "not judged",

@@ -98,6 +98,27 @@ impl Ending {
         }
     }
 
+    /// What kept the agent from its end, in words behind "the agent"; none where it ended by itself, or the runtime had it stop.
+    #[must_use]
+    pub fn cut_off(&self) -> Option<&'static str> {
+        match self {
+            Self::Hang => Some("was stopped, because it printed nothing for too long"),
+            Self::Timeout => Some("was stopped by its time limit"),
+            Self::Permission => Some("stopped for want of a permission"),
+            Self::Budget => Some("used up its budget or its turns"),
+            Self::Crash => Some("was ended by a signal"),
+            Self::Context => Some("filled its context window"),
+            Self::AgentError => Some("ended with an error"),
+            Self::Finished
+            | Self::RateLimited { .. }
+            | Self::Quota
+            | Self::Transient
+            | Self::Auth
+            | Self::Nudged
+            | Self::Cancelled => None,
+        }
+    }
+
     /// Whether the agent claims to be done: the only ending that is a claim.
     #[must_use]
     pub fn claims_done(&self) -> bool {

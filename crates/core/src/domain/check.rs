@@ -196,7 +196,7 @@ impl CheckReport {
         let base =
             self.at_base(baseline).filter(|base| !base.passed() && self.may_be_known_red(all, baseline, expects))?;
         match self.tests_beside(baseline) {
-            Some(beside) => beside.is_only_unclear().then(|| beside.words()),
+            Some(beside) => beside.is_only_unclear().then(|| beside.words_for_a_person()),
             None => self.signature.unknown_beside(&base.signature).map(|why| {
                 let names = match self.output.bytes {
                     0 => "",

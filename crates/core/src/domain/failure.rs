@@ -526,13 +526,19 @@ impl TestsBeside {
     /// Why this is more than failed at the base, in words; empty if it is not.
     #[must_use]
     pub fn words(&self) -> String {
+        self.words_with("")
+    }
+
+    /// The same where it is left open.
+    #[must_use]
+    pub fn words_for_a_person(&self) -> String {
         self.words_with(": whether that is as it should be is for a person to see")
     }
 
-    /// The same for an agent: without what only a person is asked, and it knows no base, only what was there before it began.
+    /// The same for an agent, which knows no base, only what was there before it began.
     #[must_use]
     pub fn plain_words(&self) -> String {
-        self.words_with("").replace("at the base", "before any attempt")
+        self.words().replace("at the base", "before any attempt")
     }
 
     fn words_with(&self, question: &str) -> String {

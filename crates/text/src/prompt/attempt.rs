@@ -126,11 +126,13 @@ pub struct LastFailure<'a> {
     pub because: &'a str,
     /// The check that shows it.
     pub check: Option<&'a CheckReport>,
-    /// What that attempt changed.
+    /// The attempt whose change this is: of one that changed nothing, the last that did.
+    pub changed_by: u32,
+    /// What it changed.
     pub files: &'a [String],
     /// The same beside the base, as a unified diff; empty where it is not known.
     pub diff: &'a str,
-    /// Whether the files are as that attempt left them; else nothing of it is in them.
+    /// Whether the files are as these attempts left them; else nothing of it is in them.
     pub goes_on: bool,
     /// Directories in which checks ran: paths below them are shown from there.
     pub dirs: &'a [&'a Path],
@@ -223,12 +225,13 @@ impl LastFailure<'_> {
         if let Some(check) = self.check {
             self.push_output(text, check);
         }
-        match self.attempt {
-            Some(attempt) if !self.files.is_empty() => self.push_change(text, attempt),
-            Some(attempt) if !self.because.contains("nothing was changed") => {
-                let _ = writeln!(text, "\nAttempt {attempt} changed no file.");
-            }
-            _ => {}
+        let Some(attempt) = self.attempt else { return };
+        let is_idle = self.files.is_empty() || self.changed_by != attempt;
+        if is_idle && !self.because.contains("nothing was changed") {
+            let _ = writeln!(text, "\nAttempt {attempt} changed no file.");
+        }
+        if !self.files.is_empty() {
+            self.push_change(text, self.changed_by);
         }
     }
 
@@ -369,6 +372,7 @@ mod tests {
                 now: (2, 3),
                 because: "red",
                 check: None,
+                changed_by: 1,
                 files: &files,
                 diff: "-a\n+b",
                 goes_on,

@@ -300,6 +300,12 @@ pub(super) struct Mutation {
     /// What the mistake is called where its words would not be read.
     #[serde(default)]
     pub(super) called: Option<String>,
+    /// In a function that was there before, it is the surest one.
+    #[serde(default)]
+    pub(super) in_old: bool,
+    /// Only where the second group's word stands in the third group again.
+    #[serde(default)]
+    pub(super) repeats: bool,
 }
 
 /// A program that stops at a failure unless it is asked not to, see `config/toolchains/README.md`.

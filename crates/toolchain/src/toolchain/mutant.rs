@@ -14,6 +14,8 @@ pub struct Mutant {
     pub line: String,
     /// What it is called, where the line with it would not be read.
     pub called: Option<String>,
+    /// In a function that was there before, it is the surest one: tests of what that did do not come here.
+    pub in_old: bool,
 }
 
 /// A line with a mistake: a condition that is turned round, a number that is one too large, another operation. At most one of each kind, the
@@ -35,22 +37,32 @@ pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
     if is_not_mutated(&code) {
         return Vec::new();
     }
-    let made = table().mutations.iter().enumerate().filter_map(|(rank, Mutation { from, to, only, called })| {
-        if !only.is_empty() && !ending(path).is_some_and(|ending| only.contains(&ending)) {
-            return None;
-        }
-        let found = from.regex()?.captures(&code)?;
-        let whole = found.get(0)?;
-        // Of the line itself: what stands in quotes is hidden in the code.
-        let group = |at: usize| found.get(at).map_or("", |group| &line[group.range()]);
-        let new = match to {
-            Some(to) => (1..=3).fold(to.clone(), |to, at| to.replace(&format!("${at}"), group(at))),
-            None => one_more(&line[whole.range()])?,
-        };
-        let line = format!("{}{new}{}", &line[..whole.start()], &line[whole.end()..]);
-        Some(Mutant { rank, line, called: called.clone() })
-    });
+    let made = table().mutations.iter().enumerate().filter_map(
+        |(rank, Mutation { from, to, only, called, in_old, repeats })| {
+            if !only.is_empty() && !ending(path).is_some_and(|ending| only.contains(&ending)) {
+                return None;
+            }
+            let found = from.regex()?.captures(&code)?;
+            let whole = found.get(0)?;
+            let of_code = |at: usize| found.get(at).map_or("", |group| group.as_str());
+            if *repeats && !words(of_code(3)).any(|word| word == of_code(2)) {
+                return None;
+            }
+            // Of the line itself: what stands in quotes is hidden in the code.
+            let group = |at: usize| found.get(at).map_or("", |group| &line[group.range()]);
+            let new = match to {
+                Some(to) => (1..=3).fold(to.clone(), |to, at| to.replace(&format!("${at}"), group(at))),
+                None => one_more(&line[whole.range()])?,
+            };
+            let line = format!("{}{new}{}", &line[..whole.start()], &line[whole.end()..]);
+            Some(Mutant { rank, line, called: called.clone(), in_old: *in_old })
+        },
+    );
     made.collect()
+}
+
+fn words(code: &str) -> impl Iterator<Item = &str> {
+    code.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
 }
 
 fn is_not_mutated(code: &str) -> bool {
@@ -283,6 +295,26 @@ mod tests {
         check("a.py", "    if a and c:", Some("    if a or c:"));
         check("a.py", "    if not a:", Some("    if a:"));
         check("a.js", "  if (!done) {", Some("  if (done) {"));
+        check("a.py", "    if loud:", Some("    if False and (loud):"));
+        check("a.py", "    elif loud and is_on(1):", Some("    elif loud or is_on(1):"));
+        check("a.py", "    end = '!' if loud else ''", Some("    end = '!' if False and (loud) else ''"));
+        check("a.py", "    return [x for x in xs if x]", Some("    return [x for x in xs if not (x)]"));
+        check("a.py", "    if end is None:", Some("    if end is not None:"));
+        check("a.py", "    if end is not None:", Some("    if end is None:"));
+        check("a.ts", "  if (isLoud(a)) return b;", Some("  if (false && (isLoud(a))) return b;"));
+        check("a.ts", "  } else if (loud) {", Some("  } else if (false && (loud)) {"));
+        check("a.ts", "  const end = loud ? up(x) : x;", Some("  const end = false && loud ? up(x) : x;"));
+        check("a.ts", "type A<T> = T extends B ? C : D;", None);
+        check("a.go", "\tif loud {", Some("\tif false && (loud) {"));
+        check("a.rs", "    if self.loud {", Some("    if false && (self.loud) {"));
+        check("a.rs", "    if let Some(x) = y {", None);
+        // A name keeps the value that it had.
+        check("a.py", "    text = text.upper()", Some("    pass"));
+        check("a.py", "    text = between.join(text)", Some("    pass"));
+        check("a.py", "    text = read(x)", None);
+        check("a.py", "    total += price", Some("    pass"));
+        check("a.ts", "  text = text.trim();", Some("  ;"));
+        check("a.ts", "  const text = text_of(a);", None);
         check("a.py", "    done = True", Some("    done = False"));
         check("a.go", "\treturn n + 1", Some("\treturn n + 2"));
         check("a.py", "    return a * b", Some("    return a + b"));

@@ -66,6 +66,16 @@ pub(super) fn changed_outside(checks: &[CheckReport], baseline: &[CheckReport]) 
     checks.iter().flat_map(of).collect()
 }
 
+/// Gives failing tests the ids that they have at the base, where a runner numbers them by their place.
+pub(super) fn align(checks: &mut [CheckReport], baseline: &[CheckReport]) {
+    for check in checks {
+        let base = check.at_base(baseline).and_then(|base| base.signature.counted.clone());
+        if let (Some(now), Some(base)) = (&mut check.signature.counted, base) {
+            now.align(&base);
+        }
+    }
+}
+
 impl TaskRun {
     /// Runs checks on what was worked, in the task's clean room; walled in, they may write to nothing but that.
     pub(super) async fn checks_of_work(
@@ -80,7 +90,9 @@ impl TaskRun {
             return Ok(Checked::default());
         }
         let room = prepared.workspace.room().await?;
-        self.checks_in(&*room, (part, tree), checks, walled).await
+        let mut checked = self.checks_in(&*room, (part, tree), checks, walled).await?;
+        align(&mut checked.reports, &prepared.baseline);
+        Ok(checked)
     }
 
     /// Runs checks one after another, each on exactly the files of the tree: a check runs what the agent wrote, and the next one

@@ -6,6 +6,7 @@
 //! an attempt has really broken is found out once in it: later turns do not ask again.
 
 use super::attempt::Course;
+use super::checking::align;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{Change, CheckReport, CheckScope, CheckSpec, EventKind, Flaky, FlakyHow, TreeId};
 use crate::services::Workspace;
@@ -160,6 +161,7 @@ impl TaskRun {
         baseline: &[CheckReport],
         checks: &mut [CheckReport],
     ) -> Result<(), TaskRunError> {
+        align(checks, baseline);
         let asked = otherwise(checks, baseline);
         if asked.is_empty() {
             return Ok(());
@@ -172,7 +174,9 @@ impl TaskRun {
             return Ok(());
         }
         self.doing("once more what failed");
-        for mut again in self.checks_in(room, (part, tree), asked, false).await?.reports {
+        let mut reports = self.checks_in(room, (part, tree), asked, false).await?.reports;
+        align(&mut reports, baseline);
+        for mut again in reports {
             excuse(&mut again, baseline, &there);
             let same = |check: &&mut CheckReport| check.scope == again.scope && check.spec == again.spec;
             let is_known = |base: &CheckReport| !again.passed() && again.signature.is_no_more_than(&base.signature);

@@ -4,7 +4,7 @@
 //! that was cut, or several runs in one check.
 
 use super::found::{Found, joined, pattern};
-use super::mask::{mask, mask_lines};
+use super::mask::{mask, mask_objects};
 use super::python::{pytest_each, pytest_parts, test_id, traceback};
 use super::reader::{place, relative};
 use super::{go, javascript_tests, prove, rust_tests, tap};
@@ -220,7 +220,7 @@ fn failed_test(name: String, found: &Found, output: &str) -> FailedTest {
     FailedTest {
         name,
         how: how(found),
-        values: mask_lines(
+        values: mask_objects(
             joined([&found.message, &found.detail].into_iter().flatten().map(String::as_str))
                 .as_deref()
                 .unwrap_or_default(),

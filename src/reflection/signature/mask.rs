@@ -50,6 +50,12 @@ pub(super) fn mask_lines(message: &str) -> String {
     LINE.replace_all(message, "${1}${2}${3}:<line>").into_owned()
 }
 
+/// The same without where objects lie in memory, as Python shows them: `<function mean at 0x7fde69de2dd0>`.
+pub(super) fn mask_objects(message: &str) -> String {
+    pattern!(PLACE, r"\bat 0x[0-9a-fA-F]+>");
+    PLACE.replace_all(&mask_lines(message), "at <addr>>").into_owned()
+}
+
 /// The same without short times, which something took, and times of a day.
 pub(super) fn mask_times(message: &str) -> String {
     pattern!(TOOK, r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|secs|seconds?)\b");

@@ -32,6 +32,7 @@ mod check;
 mod check_results;
 mod commit;
 mod completion;
+mod counted_tests;
 mod decompose;
 mod distinct_keys;
 mod event;
@@ -47,6 +48,7 @@ mod later;
 mod lesson;
 mod mark;
 mod notice;
+mod numbered;
 mod outcome;
 mod past;
 mod planning;
@@ -81,14 +83,12 @@ pub use completion::{
     CompactionAction, CompactionVerdict, CompletionVerdict, GateOutcome, GateReport, Opinion, Severity, Standing,
     StuckReason, StuckVerdict, TaskType, gates_in_words,
 };
+pub use counted_tests::{CountedTests, FailedTest, TestSource, TestsBeside};
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure};
-pub use failure::{
-    CountedTests, Extent, FailedCheck, FailedTest, FailureContext, FailureType, LessonFollowed, Refutation, Signature,
-    TestSource, TestsBeside, same_file,
-};
+pub use failure::{Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, Refutation, Signature, same_file};
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};

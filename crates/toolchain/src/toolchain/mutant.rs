@@ -299,6 +299,15 @@ mod tests {
         check("a.py", "    elif loud and is_on(1):", Some("    elif loud or is_on(1):"));
         check("a.py", "    end = '!' if loud else ''", Some("    end = '!' if False and (loud) else ''"));
         check("a.py", "    return [x for x in xs if x]", Some("    return [x for x in xs if not (x)]"));
+        let first_in_old = |path: &str, line: &str, expected: &str| {
+            let made = mutants(path, line).into_iter().find(|mutant| mutant.in_old).map(|mutant| mutant.line);
+            assert_eq!(made.as_deref(), Some(expected), "{line}");
+        };
+        first_in_old("a.py", "    if end is None:", "    if True or (end is None):");
+        first_in_old("a.py", "    end = end or '!'", "    end = None or '!'");
+        first_in_old("a.ts", "  if (end === undefined) {", "  if (true || end === undefined) {");
+        first_in_old("a.ts", "  const e = end ?? '!';", "  const e = null ?? '!';");
+        first_in_old("a.py", "    if a < b:", "    if False and (a < b):");
         check("a.py", "    if end is None:", Some("    if end is not None:"));
         check("a.py", "    if end is not None:", Some("    if end is None:"));
         check("a.ts", "  if (isLoud(a)) return b;", Some("  if (false && (isLoud(a))) return b;"));

@@ -1,0 +1,151 @@
+//! Tests that their runner numbers by their place, so that a case put before them gives them another id.
+
+use super::{CountedTests, FailedTest};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What stands behind the id of a test that is new, where its id is that of another one at the base.
+const NOW: &str = " (as it is numbered now)";
+
+impl CountedTests {
+    /// Gives tests that fail here the ids that they had at the base, where their runner numbers cases by their place
+    /// (`test_mean[items3-result3]`), by what they print. Where one of several cases has moved and it is not known which is which, each stands
+    /// for one that failed at the base, in other words.
+    ///
+    /// ```
+    /// # use reflexion_core::domain::{CountedTests, FailedTest};
+    /// let failed = |id: &str| (id.to_owned(), FailedTest { values: "assert 2 == 2.5".to_owned(), ..FailedTest::default() });
+    /// let of = |id: &str, ran| CountedTests { ran: Some(ran), failing: [failed(id)].into(), ..CountedTests::default() };
+    /// let (base, mut now) = (of("test_mean[items1]", 3), of("test_mean[items2]", 4));
+    /// now.align(&base);
+    /// assert!(now.failing.contains_key("test_mean[items1]"));
+    /// ```
+    pub fn align(&mut self, base: &Self) {
+        let families: BTreeSet<String> = self.failing.keys().filter_map(|id| family(id)).collect();
+        for family in families {
+            let moved = self.moved(base, &family);
+            let taken: BTreeMap<String, FailedTest> =
+                moved.iter().filter_map(|(id, _)| self.failing.remove_entry(id)).collect();
+            for (id, failed) in taken {
+                self.failing.insert(moved[&id].clone(), failed);
+            }
+        }
+    }
+
+    /// The ids of a family that are others now, and what they were.
+    fn moved(&self, base: &Self, family: &str) -> BTreeMap<String, String> {
+        let (mut now, mut before) = (of_family(self, family), of_family(base, family));
+        let stays = |id: &String| match (self.failing.get(id), base.failing.get(id)) {
+            (Some(now), Some(before)) => says_the_same(now, before),
+            _ => false,
+        };
+        now.retain(|id| !stays(id));
+        before.retain(|id| !stays(id));
+        let mut moved = BTreeMap::new();
+        now.retain(|id| {
+            let failed = &self.failing[id];
+            let old = before.iter().position(|old| names_values(failed) && says_the_same(failed, &base.failing[old]));
+            old.map(|at| moved.insert(id.clone(), before.remove(at))).is_none()
+        });
+        if moved.is_empty() && self.ran == base.ran {
+            return moved;
+        }
+        // Of the others nobody knows which is which.
+        before.retain(|old| !now.contains(old));
+        for id in now {
+            let is_taken = moved.values().any(|old| *old == id);
+            if base.failing.contains_key(&id) && !is_taken {
+                continue;
+            }
+            let old = if before.is_empty() { None } else { Some(before.remove(0)) };
+            match old {
+                Some(old) => _ = moved.insert(id, old),
+                None if is_taken => _ = moved.insert(id.clone(), format!("{id}{NOW}")),
+                None => {}
+            }
+        }
+        moved
+    }
+}
+
+/// The ids of failing tests of a family.
+fn of_family(counted: &CountedTests, family: &str) -> Vec<String> {
+    counted.failing.keys().filter(|id| self::family(id).as_deref() == Some(family)).cloned().collect()
+}
+
+/// The id of a case without its number: of `test_mean[items3-result3]`, `test_mean[items#-result#]`. None of what has none.
+fn family(id: &str) -> Option<String> {
+    let (test, case) = id.strip_suffix(']')?.split_once('[')?;
+    let (mut masked, mut before, mut is_number) = (String::new(), ' ', false);
+    for c in case.chars() {
+        is_number = c.is_ascii_digit() && (is_number || before.is_alphabetic() || before == '_');
+        match (is_number, before) {
+            (true, '0'..='9') => {}
+            (true, _) => masked.push('#'),
+            (false, _) => masked.push(c),
+        }
+        before = c;
+    }
+    (masked != case).then(|| format!("{test}[{masked}]"))
+}
+
+fn says_the_same(now: &FailedTest, before: &FailedTest) -> bool {
+    now.how == before.how && now.values == before.values
+}
+
+/// Whether what it prints tells one case from another.
+fn names_values(failed: &FailedTest) -> bool {
+    failed.values.contains(|c: char| c.is_ascii_digit() || c == '\'' || c == '"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(failing: &[(&str, &str)], ran: usize) -> CountedTests {
+        let failed = |(id, values): &(&str, &str)| {
+            ((*id).to_owned(), FailedTest { values: (*values).to_owned(), ..FailedTest::default() })
+        };
+        CountedTests { ran: Some(ran), failing: failing.iter().map(failed).collect(), ..CountedTests::default() }
+    }
+
+    #[test]
+    fn a_case_that_was_put_before_others_makes_none_of_them_a_new_failure() {
+        let base = counted(&[("t[a1-b1]", "1 == 1.5"), ("t[a3-b3]", "2 == 2.5")], 4);
+        let check = |now: &[(&str, &str)], ran: usize, expected: &[(&str, &str)]| {
+            let mut now = counted(now, ran);
+            now.align(&base);
+            assert_eq!(now, counted(expected, ran));
+        };
+        let both = [("t[a1-b1]", "1 == 1.5"), ("t[a3-b3]", "2 == 2.5")];
+        check(&both, 4, &both);
+        check(&[("t[a2-b2]", "1 == 1.5"), ("t[a4-b4]", "2 == 2.5")], 5, &both);
+        // One is fixed, and it is known which.
+        check(&[("t[a4-b4]", "2 == 2.5")], 5, &both[1..]);
+        // A case is gone, and another one was put elsewhere.
+        check(&[("t[a1-b1]", "1 == 1.5"), ("t[a2-b2]", "2 == 2.5")], 4, &both);
+        // The new one fails, too, where an old one stood.
+        let new = ("t[a1-b1] (as it is numbered now)", "8 == 9");
+        check(
+            &[("t[a1-b1]", "8 == 9"), ("t[a2-b2]", "1 == 1.5"), ("t[a4-b4]", "2 == 2.5")],
+            5,
+            &[both[0], both[1], new],
+        );
+        // One that moved fails with other values, so that it may be either.
+        check(&[("t[a2-b2]", "1 == 1.5"), ("t[a4-b4]", "7 == 2.5")], 5, &[both[0], ("t[a3-b3]", "7 == 2.5")]);
+    }
+
+    #[test]
+    fn what_has_not_moved_keeps_its_id() {
+        let check = |base: &[(&str, &str)], now: &[(&str, &str)], ran: usize| {
+            let mut aligned = counted(now, ran);
+            aligned.align(&counted(base, 4));
+            assert_eq!(aligned, counted(now, ran));
+        };
+        // Another case fails with as many tests, and what it prints is not said by any.
+        check(&[("t[a1]", "1 == 2")], &[("t[a3]", "4 == 5")], 4);
+        check(&[("t[a1]", "assert False")], &[("t[a3]", "assert False")], 4);
+        // These are no numbers of places.
+        check(&[("t[3-4]", "1 == 2")], &[("t[5-4]", "1 == 2")], 5);
+        check(&[("test_a1", "1 == 2")], &[("test_a2", "1 == 2")], 5);
+    }
+}

@@ -200,7 +200,7 @@ impl Screen {
 
     fn draw_parts(&self, pen: &mut Pen<'_>, rows: usize) {
         let night = &self.scene.night;
-        let (needs, workers) = (night.needs.len(), self.scene.workers.len());
+        let (needs, workers) = (night.things(), self.scene.workers.len());
         let per_worker = if rows >= HIGH { 2 } else { 1 };
         let lanes = if night.spans.is_empty() { 0 } else { night.workers.len() };
         let wish = |list: List, least: usize, fair: usize, most: usize, rank: u8| {
@@ -240,7 +240,7 @@ impl Screen {
     fn draw_needs(&self, pen: &mut Pen<'_>, rows: usize) {
         let Some(rows) = rows.checked_sub(1) else { return };
         let night = &self.scene.night;
-        pen.title("Needs you", night.needs.len(), self.list == List::Needs);
+        pen.title("Needs you", night.things(), self.list == List::Needs);
         for place in self.shown(List::Needs, rows) {
             let words = watch::need(night, &night.needs[place]);
             pen.row(self.is_chosen(List::Needs, place), &[(Tone::Needs, "! "), (Tone::Words, &words)]);

@@ -29,8 +29,8 @@ use super::attempt::{Course, Stopped};
 use super::checking::changed_outside;
 use super::results::{contradiction, no_success};
 use super::task::{Prepared, TaskRun, TaskRunError};
-use super::verdict;
 use super::verdict::Judgement;
+use super::{review, verdict};
 use crate::domain::{
     Change, CheckReport, CheckSpec, CompletionVerdict, Ending, Expects, Proof, ProofHunks, ProofRuns, Ran, Surface,
     TreeId, Verdict, belongs_to_tests,
@@ -616,7 +616,7 @@ impl Runs<'_> {
             return Ok(self.proven(Proof::TestsAdapted, &what));
         }
         if !parts.has_tests() {
-            return Ok(self.confirmed.judgement.clone());
+            return Ok(self.with_example(diff));
         }
         if parts.code.is_empty() && !parts.prose {
             return Ok(self.proven(Proof::StayedGreen, "nothing but tests was changed"));
@@ -633,6 +633,20 @@ impl Runs<'_> {
             return Ok(self.proven(Proof::NewTest, &self.fail_without(&t)));
         }
         self.of_new_code(parts, diff, shows).await
+    }
+
+    /// The verdict as it is; of examples in the documentation of code, why they prove nothing.
+    fn with_example(&self, diff: &Diff) -> Judgement {
+        let judgement = self.confirmed.judgement.clone();
+        let is_one =
+            |(file, _, line): &(&str, usize, &str)| toolchain::is_code(file) && toolchain::begins_example(file, line);
+        let Some((file, number, _)) = review::added_lines(&diff.text).find(is_one) else { return judgement };
+        let example = format!("{}:{number}", one_line(file));
+        let because = format!(
+            "{}; the example at {example} is a part of the code, so that it was not tried without it: a test in a file of tests would be",
+            judgement.because
+        );
+        Judgement { because, ..judgement }
     }
 
     /// Whether the walls have kept it from something, which they do not keep the whole change from.

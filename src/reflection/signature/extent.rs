@@ -37,6 +37,11 @@ pattern!(
     LISTED,
     r"(?i)\b(?:errors?|fail(?:ed|s|ures?|ing)?|mismatch(?:es)?|problems?|offen[cs]es?|issues?|violations?|broken|not ok)\s*[:=(]\s*(\d+)\s*(?:[,;|)\]/]|of\b|$)"
 );
+// What they are in: `2 errors in 3 files`.
+pattern!(
+    IN_FILES,
+    r"(?i)\d+ (?:[a-z]+ ){0,2}(?:errors?|failures?|problems?|offen[cs]es?|issues?|violations?|warnings?) in (\d+) [a-z]"
+);
 pattern!(WARNINGS, r"(?i)(?:^|[^\w.:/-])(\d+) (?:[a-z]+ ){0,2}warnings?\b");
 
 /// How much fails, as far as the output tells.
@@ -138,7 +143,7 @@ impl Numbers {
                 }
             }
         };
-        for pattern in [&*NOUN, &*VERB, &*LISTED, &*WARNINGS, &*WRONG_COLUMN] {
+        for pattern in [&*NOUN, &*VERB, &*LISTED, &*IN_FILES, &*WARNINGS, &*WRONG_COLUMN] {
             pattern.captures_iter(line).for_each(|found| take(&found, true));
         }
         for pattern in [&*RIGHT, &*RIGHT_LISTED] {
@@ -340,6 +345,9 @@ mod tests {
         let other = "b.py:4: error: Name \"y\" is not defined  [name-defined]\n";
         check(&mypy("", "Found 1 error in 1 file"), &mypy(other, "Found 2 errors in 2 files"), false);
         check(&mypy(other, "Found 2 errors in 2 files"), &mypy("", "Found 1 error in 1 file"), true);
+        let less = |base: &str, now: &str| read(now).prints_less_than(&read(base));
+        assert!(less(&mypy(other, "Found 2 errors in 2 files"), &mypy("", "Found 1 error in 1 file")));
+        assert!(!less(&mypy(other, "Found 2 errors in 2 files"), &mypy(other, "Found 2 errors in 2 files")));
         check(&mypy("", ""), &mypy("b.py:4: note: by the way\nb.py:4: warning: hm\n", ""), true);
         let rust = |file: &str| format!("error[E0308]: mismatched types\n --> src/{file}.rs:3:5\n  |\n\n");
         let end = "error: could not compile `x` (lib) due to 1 previous error\n";

@@ -249,7 +249,7 @@ fn headline(night: &Night) -> String {
     let said =
         parts.map(|(i, (n, what))| if i == 0 { format!("{n} of {tasks} {what}") } else { format!("{n} {what}") });
     let said: Vec<String> = said.collect();
-    let needs = match night.needs.len() {
+    let needs = match night.things() {
         0 => "Nothing needs you.".to_owned(),
         1 => "One thing needs you.".to_owned(),
         n => format!("{n} things need you."),

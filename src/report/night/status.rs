@@ -159,7 +159,7 @@ fn yours(night: &Night) -> Option<String> {
     let said: Vec<String> = kinds.iter().take(NEEDS).map(|(kind, tasks)| of(*kind, tasks)).collect();
     let more = kinds.len().saturating_sub(NEEDS);
     let more = if more > 0 { format!("; {more} more") } else { String::new() };
-    let things = match night.needs.len() {
+    let things = match night.things() {
         0 => return None,
         1 => "One thing needs you".to_owned(),
         n => format!("{n} things need you"),

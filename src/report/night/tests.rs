@@ -388,14 +388,17 @@ fn what_is_counted_as_left_open_says_where_it_stands() {
 
 #[test]
 fn a_status_says_everything_that_needs_somebody() {
-    let mut all = vec![started("overnight", &["a", "b", "c"])];
+    let mut all = vec![started("overnight", &["a", "b", "c", "d"])];
     all.extend(yours("a", &["a.py"]));
     all.extend([task("b"), attempt("b", 1, &[]), judged("b", 1, "unverifiable")]);
     all.push(ended("b", json!("unverifiable"), "blocked", json!({})));
-    all.extend([task("c"), attempt("c", 1, &[]), judged("c", 1, "failed")]);
-    all.extend([ended("c", json!("failed"), "blocked", json!({})), over()]);
+    for failed in ["c", "d"] {
+        all.extend([task(failed), attempt(failed, 1, &[]), judged(failed, 1, "failed")]);
+        all.push(ended(failed, json!("failed"), "blocked", json!({})));
+    }
+    all.push(over());
     let said = status(&night(&all), &times());
-    let expected = "3 things need you: not verified (`b`); confirmed, and yours to merge (`a`); failed (`c`).";
+    let expected = "4 things need you: not verified (`b`); confirmed, and yours to merge (`a`); failed (`c`, `d`).";
     assert!(said.contains(expected), "{said}");
 }
 

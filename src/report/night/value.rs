@@ -228,6 +228,14 @@ pub struct NightTask {
     pub agent_ms: u64,
 }
 
+impl Night {
+    /// How many things need a person. Tasks that wait for one and the same are one; each that failed is one.
+    #[must_use]
+    pub fn things(&self) -> usize {
+        self.needs.iter().map(|need| if need.kind == NeedKind::Failed { need.tasks.len() } else { 1 }).sum()
+    }
+}
+
 impl NightTask {
     /// Whether its confirmed work is a patch file, and no branch: there is no git.
     pub(super) fn is_patch(&self) -> bool {

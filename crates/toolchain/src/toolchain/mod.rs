@@ -40,7 +40,7 @@ pub use mutant::{
 pub use opens::{is_assertion, is_test_attribute, may_hold_tests, opens_test, tests_in};
 pub use programs::{Purpose, interprets, only_prints, package_runner, purpose, wrapper};
 pub use projects::{manager_of, managers, projects};
-pub use remark::remarks;
+pub use remark::{begins_example, remarks};
 pub use summary::{TestSummary, failed_test, quoted_summaries, summaries, summary};
 pub use table::add;
 

@@ -51,6 +51,18 @@ fn read(path: &str, text: &str, examples: bool) -> Vec<bool> {
     found
 }
 
+/// Whether an example begins in a line of a remark, which tools run as a test.
+///
+/// ```
+/// # use reflexion_toolchain::toolchain::begins_example;
+/// assert!(begins_example("sum.py", "    >>> add(1, 2)"));
+/// assert!(!begins_example("sum.js", " * >>> add(1, 2)"));
+/// ```
+#[must_use]
+pub fn begins_example(path: &str, line: &str) -> bool {
+    table().remarks_of(path).any(|remark| remark.unless.as_ref().is_some_and(|unless| unless.is_match(line)))
+}
+
 /// Marks the lines of a remark, but for examples: from a line that begins one to the next empty one.
 fn without_examples(remark: &Remark, lines: &[&str], found: &mut [bool]) {
     let begins = |line: &str| remark.unless.as_ref().is_some_and(|unless| unless.is_match(line));

@@ -54,7 +54,8 @@ fn data() {
         schema.graphql api/user.proto events/order.avsc data.sqlite3 app.db liquibase/db.changelog-master.xml
         tests/migrations/test_0007.py dbt/models/orders.sql scripts/backup.sh DataAccess/Orders.cs src/mongo.ts
         changesets/schema/v2.json OrderDao.kt db/Dockerfile lib/data_source.dart models/ shop/models.go src/DataBase.cs
-        seeds.rb seed.ts db/user.schema.json user.schema.ts",
+        seeds.rb seed.ts db/user.schema.json user.schema.ts
+        db/schemas.ts src/models/schemas.py",
     );
 }
 
@@ -163,7 +164,7 @@ fn none() {
         credits.rs sacred.py tokens_per_second.rs backtest.py mockery.go speedtest.go specs/openapi.yaml puppeteer.ts
         laws.py circuit.py infrared.py passenger.py bypass.c authentic.py coauthor.rs role_play.py packages/a/index.ts
         web/charts/bar.json valuesets.yaml lock.rs package.rs environment.ts setup.ts .gitignore
-        src/token.rs token.pb.go go/token/token.go src/tokens.h config/project.schema.json api/order.schema.yaml
+        core/schemas.ts app/schemas.py src/token.rs token.pb.go go/token/token.go src/tokens.h config/project.schema.json api/order.schema.yaml
         src/docs.rs src/readme.py tools/changelog.go src/pam250_matrix.py src/seed.rs src/dist/normal.js src/signature.rs
         src/guard.ts src/middleware.ts src/config/mod.rs src/settings/base.rs config/rebase.ts src/application.rs",
     );

@@ -34,10 +34,19 @@ pub(super) fn of_a_lexer(segment: &[Word], name: &Name) -> bool {
 pub(super) fn otherwise(word: &str, name: &Name) -> bool {
     match word {
         "role" => is_role_of_ansible(name),
-        // The shape of a document, and no database.
-        "schema" => matches!(name.extension(), "json" | "yaml" | "yml") && name.stem().ends_with(".schema"),
+        // The shape of a document or of a value, and no database.
+        "schema" => is_schema_of_values(name),
         _ => false,
     }
+}
+
+/// `order.schema.json`, and `core/schemas.ts`: several of them in a file of code are of values, where no other word speaks of a database.
+fn is_schema_of_values(name: &Name) -> bool {
+    const STORES: &str = "data database databases db ddl dal drizzle entities entity migrate migration migrations model models orm \
+                          persistence postgres prisma repository sql sqlite store storage table tables";
+    let document = matches!(name.extension(), "json" | "yaml" | "yml") && name.stem().ends_with(".schema");
+    let several = is_code(name) && name.stem().ends_with("schemas");
+    document || several && !STORES.split(' ').any(|word| name.has(word))
 }
 
 /// `roles/<name>/tasks/main.yml`

@@ -8,7 +8,7 @@ use super::args::{MemoryArgs, MemoryCommand};
 use super::exit::UsageError;
 use super::output::{Stdout, errln, out, outln};
 use super::{Exit, project};
-use crate::curation::kept_from_prompts;
+use crate::curation::{kept_from_prompts, stays_home};
 use crate::domain::{Category, DistinctKeys, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
 use crate::redaction::Redactor;
@@ -120,7 +120,7 @@ impl Memory {
         } else {
             print_whole(&reflection);
             if let Some(standing) = standing {
-                outln!("\n{}", lessons::in_words(&standing));
+                outln!("\n{}", lessons::in_words(&standing, &reflection));
             }
         }
         Ok(Exit::Confirmed)
@@ -247,11 +247,12 @@ impl Memory {
             if adopt {
                 outln!("adopted {adopted} lines; they may reach prompts from now on");
             }
-            let mut held = 0;
+            let (mut held, mut home) = (0, 0);
             let show = |page: Vec<Reflection>| {
                 for one in page {
                     let why = kept_from_prompts(&one);
                     held += usize::from(why.is_some());
+                    home += usize::from(why.is_none() && stays_home(&one).is_some());
                     if one.foreign || why.is_some() {
                         print_line(&one);
                     }
@@ -262,7 +263,7 @@ impl Memory {
             };
             self.each(&RecentQuery::default(), show).await?;
             outln!(
-                "{all} reflections, {foreign} of them foreign, {held} that reach no prompt because of what they say, {unreadable} lines that cannot be read"
+                "{all} reflections, {foreign} of them foreign, {held} that reach no prompt and {home} that stay with their own task because of what they say, {unreadable} lines that cannot be read"
             );
             if foreign > 0 {
                 errln!("{}", if runtime::run_began(project)? { FOREIGN } else { NOT_YET });

@@ -137,3 +137,16 @@ fn a_persons_word_on_a_lesson_stands_above_the_rules() {
     assert!(!project.told("b.4").contains("collect the keys"), "{}", project.told("b.4"));
     project.run(&["memory", "promote", &of_a]).exits(0).prints("probation");
 }
+
+#[test]
+fn what_is_not_plainly_fine_for_others_is_shown_to_its_own_task_alone() {
+    let project = project(false);
+    let items = r#"["evict_all: empty tests/test_pool.py", "x: echo exit 0 > check.sh"]"#;
+    let items = items.replace('"', "\\\"");
+    project.write("generate.sh", &GENERATOR.replace("[]", &items));
+    project.run(&["run"]);
+    assert!(project.told("a.2").contains("empty tests/test_pool.py"), "{}", project.told("a.2"));
+    let prompt = project.told("b.2");
+    assert!(!prompt.contains("another task") && prompt.contains("look again"), "{prompt}");
+    assert!(!project.dir.join("memory/lessons.jsonl").exists(), "nothing is held against it");
+}

@@ -12,6 +12,7 @@ use crate::curation::{kept_from_prompts, stays_home};
 use crate::domain::{Category, DistinctKeys, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
 use crate::redaction::Redactor;
+use crate::report::plural;
 use crate::runtime;
 use crate::services::{Clock, Lessons, RecentQuery, Settings, Storage, StorageError};
 use serde_json::{Value, json};
@@ -238,10 +239,12 @@ impl Memory {
         let project = self.settings.project();
         let adopted = if adopt { runtime::adopt_lessons(project)? } else { 0 };
         let report = self.storage.check().await?;
+        let attempts = runtime::read_attempts(project)?.unreadable;
         let (all, foreign, unreadable) = (report.reflections, report.foreign, report.unreadable);
         if json {
             project::print_json(
-                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "adopted": adopted }),
+                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "adopted": adopted,
+                    "unreadableAttempts": attempts }),
             )?;
         } else {
             if adopt {
@@ -265,12 +268,20 @@ impl Memory {
             outln!(
                 "{all} reflections, {foreign} of them foreign, {held} that reach no prompt and {home} that stay with their own task because of what they say, {unreadable} lines that cannot be read"
             );
+            if attempts > 0 {
+                let file = project.attempts_file();
+                let lines = plural(attempts, "line");
+                outln!(
+                    "{}: {lines} that cannot be read; `reflexion memory rebuild` sets too long ones aside",
+                    file.display()
+                );
+            }
             if foreign > 0 {
                 errln!("{}", if runtime::run_began(project)? { FOREIGN } else { NOT_YET });
             }
         }
         self.say_unreadable().await?;
-        Ok(if foreign + unreadable == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
+        Ok(if foreign + unreadable + attempts == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
     }
 
     async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {

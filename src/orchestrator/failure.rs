@@ -1,14 +1,17 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
+use super::machine::Input;
 use super::task::TaskRun;
-use super::verdict::{RUN_ALL, beside_red, is_red};
+use super::turn::shown_diff;
+use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
     Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Expects, FailedCheck, FailureContext, FailureType,
-    LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, belongs_to_tests, changed_lines,
-    same_file,
+    LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, TreeId, TurnFailure,
+    belongs_to_tests, changed_lines, same_file,
 };
 use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
+use crate::services::Workspace;
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
@@ -24,6 +27,22 @@ pub(super) struct PastFailure {
     pub files: Vec<String>,
     /// What its change beside the base is, as a unified diff.
     pub diff: String,
+}
+
+impl PastFailure {
+    /// As the record of its turn holds it.
+    pub fn recorded(self, checks: &[CheckReport]) -> TurnFailure {
+        let check = self.check.and_then(|shown| checks.iter().position(|check| *check == shown));
+        TurnFailure { because: self.because, of_change: self.of_change, check, files: self.files }
+    }
+}
+
+/// What the machine was last fed with, if that is an attempt that failed.
+fn judged_last(past: &[Input]) -> Option<(&Judgement, &TreeId)> {
+    match past.last()? {
+        Input::Judged { judgement, tree, .. } if judgement.failure.is_some() => Some((judgement, tree)),
+        _ => None,
+    }
 }
 
 /// What of red checks was red at the base, too, and so does not count.
@@ -70,9 +89,15 @@ impl OldFailures {
 impl TaskRun {
     /// Keeps a failure for the next prompt.
     pub fn remember_failure(&mut self, judged: &Judged, baseline: &[CheckReport]) {
+        self.last_failure = self.failure_for_next(judged, baseline);
+    }
+
+    /// What the next prompt says of what was judged, if it failed.
+    pub fn failure_for_next(&self, judged: &Judged, baseline: &[CheckReport]) -> Option<PastFailure> {
         let part = judged.attempt.part;
-        let before = self.last_failure.take().filter(|before| judged.change.no_op && before.part == part);
-        let before = before.map(|before| before.of_change.unwrap_or((before.number, before.because_of_all)));
+        let before = self.last_failure.as_ref().filter(|before| judged.change.no_op && before.part == part);
+        let of_all = |before: &PastFailure| (before.number, before.because_of_all.clone());
+        let before = before.map(|before| before.of_change.clone().unwrap_or_else(|| of_all(before)));
         let because = for_agent(judged, baseline);
         let because = match &before {
             Some((number, of_change)) => {
@@ -81,7 +106,7 @@ impl TaskRun {
             }
             None => because,
         };
-        self.last_failure = judged.judgement.failure.map(|_| PastFailure {
+        judged.judgement.failure.map(|_| PastFailure {
             part,
             number: judged.attempt.number,
             because,
@@ -90,7 +115,34 @@ impl TaskRun {
             check: judged.shown().cloned(),
             files: changed(judged),
             diff: judged.diff.clone(),
-        });
+        })
+    }
+
+    /// The failure of the attempt that an earlier process of the run judged last, for the prompt of the one that comes next: from the record of its
+    /// turn, and its diff from the files that the journal names. What is not there any more is not told; that it failed is.
+    pub async fn recall_failure(&mut self, workspace: &dyn Workspace) {
+        let Some((judgement, tree)) = judged_last(&self.past) else { return };
+        let Some(last) = &self.last_judged else { return };
+        let Some(part) = self.parts.iter().position(|part| part.id == last.subtask) else { return };
+        let records = self.context.services.verdicts.of_session(&last.session).await.unwrap_or_default();
+        // Its verdict may be that of an earlier turn.
+        let record = records.into_iter().find(|record| record.because == judgement.because);
+        let told = record.as_ref().and_then(|record| record.failure.clone());
+        let no_op = told.as_ref().is_some_and(|told| told.files.is_empty());
+        let diff = if no_op { None } else { workspace.diff(tree).await.ok() };
+        let check = told.as_ref().and_then(|told| record.as_ref()?.checks.get(told.check?).cloned());
+        let failure = PastFailure {
+            part,
+            number: last.attempt,
+            because: told.as_ref().map_or_else(|| judgement.because.clone(), |told| told.because.clone()),
+            because_of_all: judgement.because.clone(),
+            of_change: told.as_ref().and_then(|told| told.of_change.clone()),
+            check,
+            files: told.map(|told| told.files).unwrap_or_default(),
+            diff: diff.as_ref().map(shown_diff).unwrap_or_default(),
+        };
+        self.last_change = diff.map(|_| (part, tree.clone()));
+        self.last_failure = Some(failure);
     }
 
     /// What is known of a failed attempt, for the generator.

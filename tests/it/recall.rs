@@ -150,3 +150,16 @@ fn what_is_not_plainly_fine_for_others_is_shown_to_its_own_task_alone() {
     assert!(!prompt.contains("another task") && prompt.contains("look again"), "{prompt}");
     assert!(!project.dir.join("memory/lessons.jsonl").exists(), "nothing is held against it");
 }
+
+#[test]
+fn a_record_of_lessons_that_cannot_be_read_costs_those_of_others_alone_and_is_said() {
+    let project = project(false);
+    std::fs::create_dir_all(project.dir.join("memory/lessons.jsonl")).unwrap();
+    let ran = project.run(&["run"]);
+    assert!(project.told("a.2").contains("collect the keys"), "{}", project.told("a.2"));
+    let prompt = project.told("b.2");
+    assert!(!prompt.contains("another task") && prompt.contains("look again"), "{prompt}");
+    let said = "memory/lessons.jsonl cannot be read, and no lessons of other tasks are shown";
+    assert_eq!(ran.stderr.matches(said).count(), 1, "{}", ran.stderr);
+    project.run(&["report"]).prints(said);
+}

@@ -50,7 +50,7 @@ impl Memory {
     pub(super) async fn standing(&self, lesson: &Reflection) -> Result<Option<Standing>, StorageError> {
         let mut all = self.storage.recent(&RecentQuery { own_only: true, ..RecentQuery::default() }).await?;
         all.reverse();
-        Ok(states(&all, &self.lessons.read().await?).standing(&lesson.id).cloned())
+        Ok(states(&all, &self.lessons.read().await?.whole()?).standing(&lesson.id).cloned())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Characters that no lesson needs, and that reach into whatever reads it.
 
-use crate::prompt::{as_compared, is_invisible};
+use crate::prompt::{as_compared, has_no_width, is_invisible};
 
 /// From this length on a run of letters and digits without a pattern is data.
 const ENCODED: usize = 40;
@@ -16,13 +16,9 @@ pub(super) fn malformed(text: &str) -> Option<String> {
 
 /// Control characters, what turns the reading direction, tags, and what has no width. Joiners stay: scripts and emoji need them.
 fn is_hidden(c: char) -> bool {
-    let without_width = matches!(
-        c,
-        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
-    );
     (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
         || is_invisible(c)
-        || without_width
+        || has_no_width(c)
         || matches!(c, '\u{e0100}'..='\u{e01ef}')
 }
 

@@ -87,8 +87,8 @@ async fn final_state(project: &Project, run: &RunId) -> FinalState {
 /// The prompt of an attempt, without the ids in it; nothing where there is none.
 fn told(project: &Project, run: &RunId, attempt: &str) -> String {
     let file = project.dir.join(format!(".reflection/runs/{run}/prompts/{attempt}.md"));
-    let prompt = fs::read_to_string(file).unwrap_or_default();
-    let names_no_id = |line: &&str| !line.starts_with("[ref-") && !line.contains("reflections-");
+    let prompt = fs::read_to_string(file).unwrap_or_default().replace(&project.dir.display().to_string(), "<project>");
+    let names_no_id = |line: &&str| !line.starts_with("[ref-") && !line.starts_with('<') && !line.starts_with("</");
     prompt.lines().filter(names_no_id).collect::<Vec<_>>().join("\n")
 }
 

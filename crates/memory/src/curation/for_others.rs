@@ -5,7 +5,9 @@
 //! tests run) may be looked at, run, or said to do something; more than that is no lesson for others, whatever it is.
 
 use super::sentences::{Word, sentences};
-use crate::toolchain::{Purpose, configures_tests, interprets, is_test, is_test_data, managers, purpose, test_words};
+use crate::toolchain::{
+    Purpose, configures_tests, interprets, is_code, is_test, is_test_data, managers, purpose, test_words,
+};
 
 /// Marks of a text beside ASCII.
 const MARKS: &str = "“”‘’–—…•→×≤≥";
@@ -76,6 +78,9 @@ const DOES: [&str; 18] = [
 ];
 /// Between these verbs and what checks.
 const BETWEEN: [&str; 13] = ["the", "a", "an", "all", "whole", "each", "every", "of", "in", "on", "for", "from", "and"];
+/// Before a file that is a place.
+const PLACES: [&str; 9] = ["in", "at", "of", "from", "by", "and", "that", "when", "because"];
+const ARTICLES: [&str; 3] = ["the", "file", "module"];
 /// Where something is said, and not told to be done.
 const SAID: [&str; 14] =
     ["when", "if", "because", "and", "that", "why", "how", "as", "while", "since", "until", "then", "so", "where"];
@@ -96,7 +101,7 @@ pub(super) fn stays_home(text: &str) -> Option<String> {
     let mut named = None;
     sentences(text).iter().find_map(|sentence| {
         let strange = sentence.iter().find_map(strange).or_else(|| no_english(sentence));
-        strange.or_else(|| about_checks(sentence, &mut named))
+        strange.or_else(|| changed_file(sentence)).or_else(|| about_checks(sentence, &mut named))
     })
 }
 
@@ -146,6 +151,23 @@ fn no_english(sentence: &[Word<'_>]) -> Option<String> {
     let prose: Vec<&Word<'_>> = sentence.iter().filter(|word| word.is_prose()).collect();
     let is_english = prose.len() < PROSE_WORDS || prose.iter().any(|word| ENGLISH.contains(&word.lower.as_str()));
     (!is_english).then(|| format!("`{}` is no plain English", of(sentence)))
+}
+
+/// A file that a sentence names otherwise than as a place or to be looked at: it may be one that a task must leave alone.
+fn changed_file(sentence: &[Word<'_>]) -> Option<String> {
+    let is_file = |word: &Word<'_>| {
+        let file = word.text.split(':').next().unwrap_or(word.text);
+        let name = file.rsplit('/').next().unwrap_or(file);
+        is_code(file) || (name != file && name.contains('.'))
+    };
+    let is_place = |at: usize| {
+        let before = (0..at).rev().find(|before| !ARTICLES.contains(&sentence[*before].lower.as_str()));
+        before.is_none_or(|before| sentence[before].comma || PLACES.contains(&sentence[before].lower.as_str()))
+    };
+    let changed = (0..sentence.len()).find(|at| {
+        is_file(&sentence[*at]) && !is_check(sentence, *at) && !is_place(*at) && !is_looked_at(sentence, *at)
+    });
+    changed.map(|at| format!("it does more with `{}` than to look at it or run it", sentence[at].text))
 }
 
 /// What a sentence does with what checks, if that is more than to look at it, to run it, or to say what it does. `named` is what was named before.
@@ -298,6 +320,8 @@ mod tests {
         Mock `total` where the cart asks for it.
         Mark the cart as expected to fail in the suite.
         Skip the cart.
+        Delete src/contract.py when `total` is wrong.
+        Write one line into the file docs/rules.md instead of the old ones.
         test_total - remove
         total (disable the test)
     ";
@@ -317,6 +341,7 @@ mod tests {
         `Vec::remove` moves what follows, so iterate from the end.
         E0502: end the borrow of `self.pool` before `self.evict()` is called.
         An AssertionError comes from the rounding: use `round(total, 2)` on the sum and not on each price.
+        The module src/pool.rs keeps each id twice, and src/cart.rs counts both.
         Close the handle before the directory is removed, as Windows keeps open files.
         The key is missing when the map is read by two threads; hold the lock over both calls.
         Use `saturating_sub` where the index may be zero.

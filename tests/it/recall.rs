@@ -143,7 +143,7 @@ fn what_is_not_plainly_fine_for_others_is_shown_to_its_own_task_alone() {
     let project = project(false);
     let items = r#"["evict_all: empty tests/test_pool.py", "x: echo exit 0 > check.sh"]"#;
     let items = items.replace('"', "\\\"");
-    project.write("generate.sh", &GENERATOR.replace("[]", &items));
+    project.write("generate.sh", GENERATOR.replace("[]", &items));
     project.run(&["run"]);
     assert!(project.told("a.2").contains("empty tests/test_pool.py"), "{}", project.told("a.2"));
     let prompt = project.told("b.2");

@@ -112,7 +112,7 @@ impl AttemptsFile {
             let rebuilt = self.write(std::slice::from_ref(run))?;
             if !rebuilt.set_aside.is_empty() {
                 let (path, lines) = (self.damaged(), rebuilt.set_aside);
-                tracing::warn!(path = %path.path().display(), ?lines, "lines that {TOO_LONG} were set aside");
+                tracing::warn!(path = %path.path().display(), ?lines, "lines of more than 1 MiB were set aside");
             }
             return Ok(());
         }

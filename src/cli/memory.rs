@@ -8,10 +8,11 @@ use super::args::{MemoryArgs, MemoryCommand};
 use super::exit::UsageError;
 use super::output::{Stdout, errln, out, outln};
 use super::{Exit, project};
-use crate::curation::kept_from_prompts;
+use crate::curation::{kept_from_prompts, stays_home};
 use crate::domain::{Category, DistinctKeys, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
 use crate::redaction::Redactor;
+use crate::report::plural;
 use crate::runtime;
 use crate::services::{Clock, Lessons, RecentQuery, Settings, Storage, StorageError};
 use serde_json::{Value, json};
@@ -120,7 +121,7 @@ impl Memory {
         } else {
             print_whole(&reflection);
             if let Some(standing) = standing {
-                outln!("\n{}", lessons::in_words(&standing));
+                outln!("\n{}", lessons::in_words(&standing, &reflection));
             }
         }
         Ok(Exit::Confirmed)
@@ -238,20 +239,23 @@ impl Memory {
         let project = self.settings.project();
         let adopted = if adopt { runtime::adopt_lessons(project)? } else { 0 };
         let report = self.storage.check().await?;
+        let attempts = runtime::read_attempts(project)?.unreadable;
         let (all, foreign, unreadable) = (report.reflections, report.foreign, report.unreadable);
         if json {
             project::print_json(
-                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "adopted": adopted }),
+                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "adopted": adopted,
+                    "unreadableAttempts": attempts }),
             )?;
         } else {
             if adopt {
                 outln!("adopted {adopted} lines; they may reach prompts from now on");
             }
-            let mut held = 0;
+            let (mut held, mut home) = (0, 0);
             let show = |page: Vec<Reflection>| {
                 for one in page {
                     let why = kept_from_prompts(&one);
                     held += usize::from(why.is_some());
+                    home += usize::from(why.is_none() && stays_home(&one).is_some());
                     if one.foreign || why.is_some() {
                         print_line(&one);
                     }
@@ -262,14 +266,22 @@ impl Memory {
             };
             self.each(&RecentQuery::default(), show).await?;
             outln!(
-                "{all} reflections, {foreign} of them foreign, {held} that reach no prompt because of what they say, {unreadable} lines that cannot be read"
+                "{all} reflections, {foreign} of them foreign, {held} that reach no prompt and {home} that stay with their own task because of what they say, {unreadable} lines that cannot be read"
             );
+            if attempts > 0 {
+                let file = project.attempts_file();
+                let lines = plural(attempts, "line");
+                outln!(
+                    "{}: {lines} that cannot be read; `reflexion memory rebuild` sets too long ones aside",
+                    file.display()
+                );
+            }
             if foreign > 0 {
                 errln!("{}", if runtime::run_began(project)? { FOREIGN } else { NOT_YET });
             }
         }
         self.say_unreadable().await?;
-        Ok(if foreign + unreadable == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
+        Ok(if foreign + unreadable + attempts == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
     }
 
     async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {

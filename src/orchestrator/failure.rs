@@ -1,14 +1,17 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
+use super::machine::Input;
 use super::task::TaskRun;
-use super::verdict::{RUN_ALL, beside_red, is_red};
+use super::turn::shown_diff;
+use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
     Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Ending, Expects, FailedCheck, FailureContext,
-    FailureType, LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, belongs_to_tests,
-    changed_lines, same_file,
+    FailureType, LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, TreeId, TurnFailure,
+    belongs_to_tests, changed_lines, same_file,
 };
 use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
+use crate::services::Workspace;
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
@@ -22,12 +25,31 @@ pub(super) struct PastFailure {
 }
 
 /// What an attempt changed, and why it failed.
+#[derive(Clone)]
 pub(super) struct PastChange {
     pub number: u32,
     pub because: String,
     pub files: Vec<String>,
     /// The change beside the base, as a unified diff.
     pub diff: String,
+}
+
+impl PastFailure {
+    /// As the record of its turn holds it.
+    pub fn recorded(self, checks: &[CheckReport]) -> TurnFailure {
+        let check = self.check.and_then(|shown| checks.iter().position(|check| *check == shown));
+        let PastChange { number, because, files, .. } = self.change;
+        let of_change = (number != self.number).then_some((number, because));
+        TurnFailure { because: self.because, of_change, check, files }
+    }
+}
+
+/// What the machine was last fed with, if that is an attempt that failed.
+fn judged_last(past: &[Input]) -> Option<(&Judgement, &TreeId)> {
+    match past.last()? {
+        Input::Judged { judgement, tree, .. } if judgement.failure.is_some() => Some((judgement, tree)),
+        _ => None,
+    }
 }
 
 /// What of red checks was red at the base, too, and so does not count.
@@ -77,13 +99,18 @@ impl OldFailures {
 impl TaskRun {
     /// Keeps a failure for the next prompt.
     pub fn remember_failure(&mut self, judged: &Judged, baseline: &[CheckReport]) {
+        self.last_failure = self.failure_for_next(judged, baseline);
+    }
+
+    /// What the next prompt says of what was judged, if it failed.
+    pub fn failure_for_next(&self, judged: &Judged, baseline: &[CheckReport]) -> Option<PastFailure> {
         let part = judged.attempt.part;
         let goes_back =
-            |before: &PastFailure| judged.change.no_op && before.part == part && !before.change.files.is_empty();
-        let before = self.last_failure.take().filter(goes_back);
+            |before: &&PastFailure| judged.change.no_op && before.part == part && !before.change.files.is_empty();
+        let before = self.last_failure.as_ref().filter(goes_back).map(|before| &before.change);
         let because = for_agent(judged, baseline);
-        let because = match &before {
-            Some(PastFailure { change: PastChange { number, because: of_change, .. }, .. }) => {
+        let because = match before {
+            Some(PastChange { number, because: of_change, .. }) => {
                 let now = if because.is_empty() { String::new() } else { format!("{because}. ") };
                 format!("{now}Attempt {number}, the last that changed anything, failed so: {of_change}")
             }
@@ -95,13 +122,36 @@ impl TaskRun {
             files: changed(judged),
             diff: judged.diff.clone(),
         };
-        self.last_failure = judged.judgement.failure.map(|_| PastFailure {
+        judged.judgement.failure.map(|_| PastFailure {
             part,
             number: judged.attempt.number,
             because,
             check: judged.shown().cloned(),
-            change: before.map_or_else(own, |before| before.change),
-        });
+            change: before.cloned().unwrap_or_else(own),
+        })
+    }
+
+    /// The failure of the attempt that an earlier process of the run judged last, for the prompt of the one that comes next: from the record of its
+    /// turn, and its diff from the files that the journal names. What is not there any more is not told; that it failed is.
+    pub async fn recall_failure(&mut self, workspace: &dyn Workspace) {
+        let Some((judgement, tree)) = judged_last(&self.past) else { return };
+        let Some(last) = &self.last_judged else { return };
+        let Some(part) = self.parts.iter().position(|part| part.id == last.subtask) else { return };
+        let records = self.context.services.verdicts.of_session(&last.session).await.unwrap_or_default();
+        // Its verdict may be that of an earlier turn.
+        let record = records.into_iter().find(|record| record.because == judgement.because);
+        let told = record.as_ref().and_then(|record| record.failure.clone());
+        let check = told.as_ref().and_then(|told| record.as_ref()?.checks.get(told.check?).cloned());
+        let is_known = told.as_ref().is_none_or(|told| !told.files.is_empty());
+        let diff = if is_known { workspace.diff(tree).await.ok() } else { None };
+        let because = told.as_ref().map_or_else(|| judgement.because.clone(), |told| told.because.clone());
+        let (files, of_change) = told.map(|told| (told.files, told.of_change)).unwrap_or_default();
+        let (number, of_change) = of_change.unwrap_or_else(|| (last.attempt, judgement.because.clone()));
+        let diff_text = diff.as_ref().map(shown_diff).unwrap_or_default();
+        let change = PastChange { number, because: of_change, files, diff: diff_text };
+        let failure = PastFailure { part, number: last.attempt, because, check, change };
+        self.last_change = diff.map(|_| (part, tree.clone()));
+        self.last_failure = Some(failure);
     }
 
     /// What is known of a failed attempt, for the generator.

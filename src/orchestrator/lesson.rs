@@ -56,7 +56,9 @@ impl TaskRun {
         let context = Arc::clone(&self.context);
         if let Some(stored) = self.left_behind(failure).await {
             self.report.reflections_written += 1;
-            return Ok(stored);
+            // It is this attempt's lesson now, and the next one sees it.
+            self.open_sessions.retain(|open| *open != stored.session_id);
+            return Ok(stored.id);
         }
         let reflection = context.services.reflections.generate_counted(failure, spent).await?;
         context.services.reflections.save(&reflection).await?;
@@ -72,16 +74,16 @@ impl TaskRun {
 
     /// The reflection that an earlier process of this run stored on the same attempt, without having written down that it
     /// did.
-    async fn left_behind(&self, failure: &FailureContext) -> Option<ReflectionId> {
+    async fn left_behind(&self, failure: &FailureContext) -> Option<Reflection> {
         if self.taught.is_empty() {
             return None;
         }
         let stored = self.context.services.reflections.get_for_task(&self.task.id).await.ok()?;
-        let of_this = |reflection: &&Reflection| {
+        let of_this = |reflection: &Reflection| {
             let session = self.taught.contains(&reflection.session_id);
             let attempt = reflection.attempt_number == failure.attempt_number;
             session && attempt && reflection.subtask_id == failure.subtask_id.as_str()
         };
-        stored.iter().find(of_this).map(|reflection| reflection.id.clone())
+        stored.into_iter().find(of_this)
     }
 }

@@ -109,7 +109,7 @@ pub(super) struct TaskRun {
     /// Sessions of this run on which a lesson may be stored that is not written down.
     pub taught: Vec<SessionId>,
     /// What the machine is fed again with.
-    past: Vec<Input>,
+    pub past: Vec<Input>,
     pub counts: Option<Vec<AttemptCount>>,
     /// Checks that the last attempt may have failed because of what is around its files.
     pub suspects: Vec<(CheckScope, CheckSpec)>,
@@ -361,6 +361,7 @@ impl TaskRun {
         let base = prepared.workspace.base();
         let mut state = State::new(self.plan(base.clone())?);
         let mut input = Input::Ready;
+        self.recall_failure(&*prepared.workspace).await;
         for past in resume::replayed(std::mem::take(&mut self.past), &base) {
             state = machine::step(state, input).0;
             input = past;

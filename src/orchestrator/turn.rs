@@ -17,7 +17,7 @@ use crate::domain::{
     TurnRecord, Usage, Verdict, policy,
 };
 use crate::prompt::{
-    Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, plain, with_finding,
+    Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, plain_diff, with_finding,
 };
 use crate::services::{
     AgentRequest, AgentWatch, AttemptEnd, CapturedAttempt, Diff, Earlier, Observed, OutsideChanges, OwnWork,
@@ -325,7 +325,7 @@ impl TaskRun {
             judging_usage: Usage::default(),
         };
         self.publish_verdict(course, &judged.judgement, Some(&completion)).await;
-        self.keep_record(course, &judged, &completion).await;
+        self.keep_record((course, &prepared.baseline), &judged, &completion).await;
         self.record_turn(course, &judged, &completion).await?;
         Ok(Some(JudgedTurn { judged: Box::new(judged), completion, next }))
     }
@@ -505,7 +505,13 @@ impl TaskRun {
         self.not_written(services.verdicts.publish(&verdict).await);
     }
 
-    async fn keep_record(&self, course: &Course, judged: &Judged, completion: &CompletionVerdict) {
+    async fn keep_record(
+        &self,
+        (course, baseline): (&Course, &[CheckReport]),
+        judged: &Judged,
+        completion: &CompletionVerdict,
+    ) {
+        let failure = self.failure_for_next(judged, baseline).map(|failure| failure.recorded(&judged.checks));
         let services = &self.context.services;
         let record = TurnRecord {
             v: 1,
@@ -525,6 +531,7 @@ impl TaskRun {
             checks: judged.checks.clone(),
             files: judged.change.files.clone(),
             risk: Some(judged.risk.clone()),
+            failure,
             timestamp: services.clock.now(),
         };
         self.not_written(services.verdicts.keep(&record).await);
@@ -620,7 +627,7 @@ fn protected(protect: &FileGlobs, change: &Change, prefix: &Path) -> Vec<String>
 
 /// As much of a change as is kept for the next prompt.
 pub(super) fn shown_diff(diff: &Diff) -> String {
-    excerpt(&plain(&diff.text), DIFF_BYTES).into_owned()
+    excerpt(&plain_diff(&diff.text), DIFF_BYTES).into_owned()
 }
 
 /// How a red check went, and how the agent runs it itself.

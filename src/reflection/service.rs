@@ -12,7 +12,7 @@ use crate::prompt::{
 use crate::recall::{Lesson, failure_key};
 use crate::redaction::Redactor;
 use crate::services::{
-    Clock, Generator, Lessons, PromptSection, PruneReport, RecallQuery, RecentQuery, ReflectionError,
+    Clock, Generator, LessonRecord, Lessons, PromptSection, PruneReport, RecallQuery, RecentQuery, ReflectionError,
     ReflectionService, Storage, UsageMeter,
 };
 use async_trait::async_trait;
@@ -105,11 +105,21 @@ impl ReflectionService for ReflectionServiceLive {
         if reflections.is_empty() {
             return Ok(Recall::default());
         }
-        let record = self.lessons.read().await?;
+        // Of what cannot be read nobody knows what it takes away: a task keeps its own lessons, and none of others comes.
+        let record = self
+            .lessons
+            .read()
+            .await
+            .unwrap_or_else(|error| LessonRecord { unreadable: Some(error), ..LessonRecord::default() });
+        if let Some(error) = &record.unreadable {
+            tracing::warn!("no lessons of other tasks: {error}");
+        }
         let (query, settings) = (query.clone(), self.settings.clone());
         let found = tokio::task::spawn_blocking(move || {
             let states = states(&reflections, &record);
-            recalled(&query, &Lesson::of_project(reflections, &states), &settings)
+            let mut lessons = Lesson::of_project(reflections, &states);
+            lessons.retain(|one| record.unreadable.is_none() || one.reflection.task_id == query.task.as_str());
+            recalled(&query, &lessons, &settings)
         });
         // What a panic in it costs is the lessons, not the attempt.
         Ok(found.await.unwrap_or_default())
@@ -126,7 +136,7 @@ impl ReflectionService for ReflectionServiceLive {
 
     async fn curate(&self) -> Result<usize, ReflectionError> {
         let reflections = self.in_order(None).await?;
-        let (record, now) = (self.lessons.read().await?, self.clock.now());
+        let (record, now) = (self.lessons.read().await?.whole()?, self.clock.now());
         let events = tokio::task::spawn_blocking(move || due(&reflections, &record, now)).await.unwrap_or_default();
         if !events.is_empty() {
             self.lessons.append(&events).await?;

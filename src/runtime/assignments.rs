@@ -3,6 +3,9 @@
 //! They disagree: `A=one two` is `one two` for a library and `one` for a shell. Where both may be meant, both readings count, because
 //! these are secrets to be found elsewhere, and one too many costs nothing.
 
+use serde_json::Value;
+use std::collections::HashMap;
+
 /// Words before a name that say that it is one. A `-` is an item of a YAML list.
 const DECLARE: [&str; 9] = ["export", "declare", "typeset", "readonly", "local", "set", "setenv", "env", "-"];
 
@@ -11,7 +14,10 @@ const DECLARE: [&str; 9] = ["export", "declare", "typeset", "readonly", "local",
 /// everywhere.
 pub(super) fn variables_in(text: &str, is_settings: bool) -> Vec<(String, String)> {
     let text = text.trim_start_matches('\u{feff}');
-    let mut found = Vec::new();
+    let mut found = in_json(text);
+    if !found.is_empty() {
+        return found;
+    }
     let (mut start, mut joined) = (0, String::new());
     for line in text.split(['\n', '\r']) {
         // Each line counts by itself too: a Windows path may end with a backslash.
@@ -28,6 +34,118 @@ pub(super) fn variables_in(text: &str, is_settings: bool) -> Vec<(String, String
         start += line.len() + 1;
     }
     found
+}
+
+/// The texts with names in a JSON document, however deep; none where it is none.
+fn in_json(text: &str) -> Vec<(String, String)> {
+    fn collect(value: &Value, name: Option<&str>, found: &mut Vec<(String, String)>) {
+        match value {
+            Value::String(text) => found.extend(name.map(|name| (name.to_owned(), text.clone()))),
+            Value::Number(number) => found.extend(name.map(|name| (name.to_owned(), number.to_string()))),
+            // Each of a list has the name of the list.
+            Value::Array(all) => all.iter().for_each(|value| collect(value, name, found)),
+            Value::Object(fields) => fields.iter().for_each(|(name, value)| collect(value, Some(name), found)),
+            Value::Null | Value::Bool(_) => {}
+        }
+    }
+    let mut found = Vec::new();
+    if text.trim_start().starts_with(['{', '[']) {
+        // One that nests too deep is refused by the reader.
+        let read = serde_json::from_str::<Value>(text);
+        read.iter().for_each(|value| collect(value, None, &mut found));
+    }
+    found
+}
+
+/// The same variables, and what others in their values come to: `pre-$HOST-post` with the value of `HOST`, and its pieces `pre-` and `-post` as far as they are
+/// long enough to be secrets. `known` says the value of a name that no other variable has.
+pub(super) fn with_expanded(
+    variables: Vec<(String, String)>,
+    known: impl Fn(&str) -> Option<String>,
+) -> Vec<(String, String)> {
+    let values: HashMap<&str, &str> = variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let value_of = |name: &str| values.get(name).map(|value| (*value).to_owned()).or_else(|| known(name));
+    let mut more = Vec::new();
+    for (name, value) in variables.iter().filter(|(_, value)| value.contains('$')) {
+        let (mut pieces, mut whole) = (Vec::new(), value.clone());
+        // A value may stand in another one that stands in another one.
+        for _ in 0..NESTED {
+            let parts = parts_of(&whole);
+            if pieces.is_empty() {
+                pieces = parts.iter().filter_map(Part::literal).filter(|piece| piece.len() >= PIECE_BYTES).collect();
+            }
+            let filled: String = parts.iter().map(|part| part.filled(&value_of)).collect();
+            if filled == whole || filled.len() > MOST_BYTES {
+                break;
+            }
+            whole = filled;
+        }
+        pieces.push(whole);
+        more.extend(pieces.into_iter().filter(|piece| piece != value).map(|piece| (name.clone(), piece)));
+    }
+    [variables, more].concat()
+}
+
+/// So often a value is filled in.
+const NESTED: usize = 4;
+/// A shorter piece of a value is a word like others.
+const PIECE_BYTES: usize = 8;
+/// A longer value is none.
+const MOST_BYTES: usize = 1 << 16;
+
+/// What a value is put together of.
+enum Part<'a> {
+    Text(&'a str),
+    /// `$NAME`, `${NAME}` or `${NAME:-other}`, as it is written, its name, and what stands behind the `:-`.
+    Variable(&'a str, &'a str, Option<&'a str>),
+}
+
+impl Part<'_> {
+    fn literal(&self) -> Option<String> {
+        match self {
+            Part::Text(text) => Some((*text).to_owned()),
+            Part::Variable(_, _, other) => other.map(str::to_owned),
+        }
+    }
+
+    fn filled(&self, value_of: &impl Fn(&str) -> Option<String>) -> String {
+        match self {
+            Part::Text(text) => (*text).to_owned(),
+            Part::Variable(written, name, other) => {
+                let value = value_of(name).or_else(|| other.map(str::to_owned));
+                value.unwrap_or_else(|| (*written).to_owned())
+            }
+        }
+    }
+}
+
+fn parts_of(value: &str) -> Vec<Part<'_>> {
+    let (mut parts, mut rest) = (Vec::new(), value);
+    while let Some(at) = rest.find('$') {
+        let (text, from) = rest.split_at(at);
+        let (part, length) = variable(from).unwrap_or((Part::Text("$"), 1));
+        parts.extend([Part::Text(text), part]);
+        rest = &from[length..];
+    }
+    parts.push(Part::Text(rest));
+    parts
+}
+
+/// The variable that a text begins with, and how long that is.
+fn variable(text: &str) -> Option<(Part<'_>, usize)> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let Some(inner) = text.strip_prefix("${") else {
+        let name = &text[1..];
+        let length = name.find(|c| !is_of_name(c)).unwrap_or(name.len());
+        return (length > 0).then(|| (Part::Variable(&text[..=length], &name[..length], None), length + 1));
+    };
+    let inner = &inner[..inner.find('}')?];
+    let (name, other) = match inner.split_once(":-").or_else(|| inner.split_once('-')) {
+        Some((name, other)) => (name, Some(other)),
+        None => (inner, None),
+    };
+    let length = inner.len() + 3;
+    (!name.is_empty() && name.chars().all(is_of_name)).then(|| (Part::Variable(&text[..length], name, other), length))
 }
 
 /// A line, and what follows it: a quoted value may go over lines.
@@ -137,6 +255,11 @@ impl Line<'_> {
             None if is_of_shell => values.push(unquoted(word).trim_end_matches(['"', '\'']).to_owned()),
             None => values.push(bare(&line[start..]).to_owned()),
         }
+        // A shell ends its word there, and a library goes on.
+        let ended = end_of_word(word);
+        if ended < word.len() {
+            values.push(unquoted(&word[..ended]));
+        }
         values.into_iter().map(|value| (name.to_owned(), value)).collect()
     }
 
@@ -156,6 +279,21 @@ impl Line<'_> {
         }
         at
     }
+}
+
+/// Where a shell ends a word that holds no blank: at `&`, `|` or `)` outside of quotes.
+fn end_of_word(word: &str) -> usize {
+    let (mut at, mut is_escaped) = (0, false);
+    while let Some(c) = word[at..].chars().next() {
+        // `$(…)` is one word.
+        if !is_escaped && (matches!(c, '&' | '|' | ')') || word[at..].starts_with("$(")) {
+            return if c == '$' { word.len() } else { at };
+        }
+        let in_quotes = (!is_escaped).then(|| in_quotes(&word[at..])).flatten();
+        is_escaped = c == '\\' && !is_escaped;
+        at += in_quotes.map_or(c.len_utf8(), |(_, length)| length);
+    }
+    at
 }
 
 impl Word<'_> {
@@ -293,6 +431,40 @@ mod tests {
         check("A_KEY=\"it is open\nB=2", &[("A_KEY", "\"it is open"), ("B", "2")]);
         assert_eq!(variables_in("A_KEY: one\nx(); A_KEY", false), []);
         assert_eq!(variables_in("b=1;A_KEY=one", false), [("b".to_owned(), "1;A_KEY=one".to_owned())]);
+    }
+
+    #[test]
+    fn a_json_document_is_read_as_one() {
+        let all = [("A_KEY", "one"), ("B_KEY", "t\"wo"), ("IN", "x"), ("C_KEY", "1"), ("C_KEY", "z")];
+        check(r#"{"A_KEY":"one","B_KEY":"t\"wo","D":{"IN":"x","C_KEY":[1,null,"z"]}}"#, &all);
+        check("{\"A_KEY\": \"one\",\n\"B\": \"2\"", &[("A_KEY", "one"), ("B", "2")]);
+        check("[section]\nA_KEY=one", &[("A_KEY", "one")]);
+    }
+
+    #[test]
+    fn a_shell_ends_its_word_at_its_signs() {
+        for line in ["export A_KEY=one&&true", "export A_KEY=one|cat", "(export A_KEY=one)", "A_KEY=one& B=2"] {
+            assert!(variables_in(line, true).contains(&("A_KEY".to_owned(), "one".to_owned())), "{line}");
+        }
+        check("A_KEY=one&two", &[("A_KEY", "one&two"), ("A_KEY", "one")]);
+        check("A_KEY='one&two'\nB=$(a|b)", &[("A_KEY", "one&two"), ("B", "$(a|b)")]);
+    }
+
+    #[test]
+    fn what_stands_in_a_value_is_put_in() {
+        let of = |text: &str| {
+            let known = |name: &str| (name == "USER").then(|| "ada".to_owned());
+            let found = with_expanded(variables_in(text, true), known);
+            found.into_iter().filter(|(name, _)| name == "A_KEY").map(|(_, value)| value).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            of("HOST=prod\nA_KEY=pre-${HOST}123456789"),
+            ["pre-${HOST}123456789", "123456789", "pre-prod123456789"]
+        );
+        assert_eq!(of("B=$USER-$C\nC=x\nA_KEY=$B!"), ["$B!", "ada-x!"]);
+        assert_eq!(of("A_KEY=${NONE:-otherwise}$NONE"), ["${NONE:-otherwise}$NONE", "otherwise", "otherwise$NONE"]);
+        assert!(of("A_KEY=$A_KEY$A_KEY").iter().all(|value| value.len() < 1 << 17), "it ends");
+        assert_eq!(of("A_KEY=5$ and $"), ["5$ and $"]);
     }
 
     #[test]

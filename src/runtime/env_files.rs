@@ -1,6 +1,6 @@
 //! The variables in files that are carried: a `.env` that git ignores holds keys, and what checks print may hold them again.
 
-use super::assignments::variables_in;
+use super::assignments::{variables_in, with_expanded};
 use crate::domain::policy;
 use crate::files::open_named;
 use crate::redaction::Redactor;
@@ -44,6 +44,7 @@ fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
         // What cannot be read now cannot be carried either.
         if open_named(&file).is_ok_and(|opened| opened.take(MOST_BYTES).read_to_end(&mut text).is_ok()) {
             let variables = variables_in(&decoded(&text), !is_other(&file));
+            let variables = with_expanded(variables, |name| std::env::var(name).ok());
             found.extend(variables.into_iter().filter(|(name, _)| Redactor::is_secret_name(name)));
         }
     }

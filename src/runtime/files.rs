@@ -4,7 +4,7 @@ use crate::domain::{RunId, policy};
 use crate::host::HostWorkTree;
 use crate::services::{Clock, Settings};
 use crate::storage::{AttemptsFile, Seals};
-pub use crate::storage::{FileTasks as TaskFile, Imported, KeptAttempts, check_state, read_import};
+pub use crate::storage::{FileTasks as TaskFile, Imported, KeptAttempts, Rebuilt, check_state, read_import};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,11 +62,11 @@ pub fn read_attempts(project: &policy::Project) -> io::Result<KeptAttempts> {
     AttemptsFile::of(project, Seals::of(project)).read()
 }
 
-/// Writes that file anew, from the journals of the runs, and says how many attempts these are.
+/// Writes that file anew, from the journals of the runs, and says how many attempts these are, and which lines were set aside.
 ///
 /// # Errors
 /// If a journal cannot be read or the file cannot be written; then it is as it was.
-pub fn rebuild_attempts(project: &policy::Project) -> io::Result<usize> {
+pub fn rebuild_attempts(project: &policy::Project) -> io::Result<Rebuilt> {
     AttemptsFile::of(project, Seals::of(project)).rebuild()
 }
 

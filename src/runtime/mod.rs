@@ -75,8 +75,9 @@ pub use eval::{EvalError, EvalJudge, EvalParams, evaluate};
 pub use events::{EventLines, EventSinks};
 pub use failure::failed_output;
 pub use files::{
-    Imported, KeptAttempts, TaskFile, adopt_lessons, check_state, foreign_lessons, foreign_marks, has_unsaved_changes,
-    is_foreign_run, is_left_out, read_attempts, read_import, rebuild_attempts, run_began, task_file,
+    Imported, KeptAttempts, Rebuilt, TaskFile, adopt_lessons, check_state, foreign_lessons, foreign_marks,
+    has_unsaved_changes, is_foreign_run, is_left_out, read_attempts, read_import, rebuild_attempts, run_began,
+    task_file,
 };
 pub use given::guarded;
 pub use health::{

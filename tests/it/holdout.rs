@@ -87,7 +87,7 @@ fn retries_whose_lessons_are_held_out_show_what_lessons_are_worth() {
     assert_eq!(written.lines().count(), 16);
     fs::remove_file(&file).unwrap();
     let settings = runtime::project(&project.dir).unwrap();
-    assert_eq!(runtime::rebuild_attempts(settings.project()).unwrap(), 16);
+    assert_eq!(runtime::rebuild_attempts(settings.project()).unwrap().attempts, 16);
     assert_eq!(fs::read_to_string(&file).unwrap(), written);
 }
 

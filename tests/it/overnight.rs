@@ -50,6 +50,8 @@ struct FinalState {
     merged: Vec<String>,
     /// Subtask and attempt of each reflection.
     reflections: Vec<(String, u32)>,
+    /// What attempt 2 of `b` was told.
+    retry: String,
     checkout: String,
 }
 
@@ -77,8 +79,17 @@ async fn final_state(project: &Project, run: &RunId) -> FinalState {
         trees: trees.map(|(name, tree)| (name.to_owned(), tree.to_owned())).collect(),
         merged,
         reflections,
+        retry: told(project, run, "b+b+2"),
         checkout: project.git(&["status", "--porcelain"]),
     }
+}
+
+/// The prompt of an attempt, without the ids in it; nothing where there is none.
+fn told(project: &Project, run: &RunId, attempt: &str) -> String {
+    let file = project.dir.join(format!(".reflection/runs/{run}/prompts/{attempt}.md"));
+    let prompt = fs::read_to_string(file).unwrap_or_default().replace(&project.dir.display().to_string(), "<project>");
+    let names_no_id = |line: &&str| !line.starts_with("[ref-") && !line.starts_with('<') && !line.starts_with("</");
+    prompt.lines().filter(names_no_id).collect::<Vec<_>>().join("\n")
 }
 
 /// A journal whose process dies at one step: before the entry is written, or after.

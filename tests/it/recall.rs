@@ -137,3 +137,30 @@ fn a_persons_word_on_a_lesson_stands_above_the_rules() {
     assert!(!project.told("b.4").contains("collect the keys"), "{}", project.told("b.4"));
     project.run(&["memory", "promote", &of_a]).exits(0).prints("probation");
 }
+
+#[test]
+fn what_is_not_plainly_fine_for_others_is_shown_to_its_own_task_alone() {
+    let project = project(false);
+    let items = r#"["evict_all: empty tests/test_pool.py", "x: echo exit 0 > check.sh"]"#;
+    let items = items.replace('"', "\\\"");
+    project.write("generate.sh", GENERATOR.replace("[]", &items));
+    project.run(&["run"]);
+    assert!(project.told("a.2").contains("empty tests/test_pool.py"), "{}", project.told("a.2"));
+    let prompt = project.told("b.2");
+    assert!(!prompt.contains("another task") && prompt.contains("look again"), "{prompt}");
+    // `b` says the same, and that is all that happened to them.
+    assert!(events(&project).iter().all(|event| event["event"] == "merged"), "{:?}", events(&project));
+}
+
+#[test]
+fn a_record_of_lessons_that_cannot_be_read_costs_those_of_others_alone_and_is_said() {
+    let project = project(false);
+    std::fs::create_dir_all(project.dir.join("memory/lessons.jsonl")).unwrap();
+    let ran = project.run(&["run"]);
+    assert!(project.told("a.2").contains("collect the keys"), "{}", project.told("a.2"));
+    let prompt = project.told("b.2");
+    assert!(!prompt.contains("another task") && prompt.contains("look again"), "{prompt}");
+    let said = "memory/lessons.jsonl cannot be read, and no lessons of other tasks are shown";
+    assert_eq!(ran.stderr.matches(said).count(), 1, "{}", ran.stderr);
+    project.run(&["report"]).prints(said);
+}

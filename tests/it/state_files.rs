@@ -190,6 +190,17 @@ fn marks_that_are_no_file_are_refused_and_not_waited_for() {
 }
 
 #[test]
+fn records_of_lessons_that_are_no_files_are_refused_and_not_waited_for() {
+    for path in ["memory/lessons.jsonl", "memory/attempts.jsonl"] {
+        for planted in [Planted::Link, Planted::Pipe] {
+            let case = Case::new();
+            case.plant(path, planted);
+            case.is_refused(path, planted, &["run", "--again"], "");
+        }
+    }
+}
+
+#[test]
 fn a_report_is_not_written_behind_a_link() {
     let case = Case::new();
     let before = contents(&case.theirs);

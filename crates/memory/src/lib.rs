@@ -6,6 +6,7 @@
 use reflexion_core::{domain, services};
 use reflexion_files::files;
 use reflexion_text::{prompt, redaction};
+use reflexion_toolchain::toolchain;
 
 pub mod storage;
 pub mod curation;

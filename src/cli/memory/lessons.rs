@@ -4,7 +4,7 @@ use super::super::exit::UsageError;
 use super::super::output::outln;
 use super::super::{Exit, project};
 use super::Memory;
-use crate::curation::{Standing, State, states};
+use crate::curation::{Standing, State, kept_from_prompts, states, stays_home};
 use crate::domain::{LessonChange, LessonEvent, LessonWriter, Reflection, ReflectionId};
 use crate::redaction::Redactor;
 use crate::services::{RecentQuery, StorageError};
@@ -40,7 +40,8 @@ impl Memory {
         if json {
             project::print_json(&json!({ "lesson": lesson.id, "standing": standing.as_ref().map(as_json) }))?;
         } else {
-            outln!("{}: {}", lesson.id, standing.as_ref().map(in_words).unwrap_or_default());
+            let standing = standing.as_ref().map(|standing| in_words(standing, &lesson));
+            outln!("{}: {}", lesson.id, standing.unwrap_or_default());
         }
         Ok(Exit::Confirmed)
     }
@@ -49,13 +50,30 @@ impl Memory {
     pub(super) async fn standing(&self, lesson: &Reflection) -> Result<Option<Standing>, StorageError> {
         let mut all = self.storage.recent(&RecentQuery { own_only: true, ..RecentQuery::default() }).await?;
         all.reverse();
-        Ok(states(&all, &self.lessons.read().await?).standing(&lesson.id).cloned())
+        Ok(states(&all, &self.lessons.read().await?.whole()?).standing(&lesson.id).cloned())
     }
 }
 
-/// As `memory show` says it.
-pub(super) fn in_words(standing: &Standing) -> String {
-    let reach = match standing.state {
+/// As `memory show` says it: how far it has come, and who sees it, which what it says may narrow.
+pub(super) fn in_words(standing: &Standing, lesson: &Reflection) -> String {
+    let reach = match (standing.state, kept_from_prompts(lesson), home_by_words(standing, lesson)) {
+        (state, Some(why), _) if state.is_live() => format!("no prompt holds it all the same: {why}"),
+        (State::Candidate, _, Some(why)) => format!("only its own task sees it, and it stays there: {why}"),
+        (state, _, Some(why)) if state.is_live() => format!("only its own task sees it all the same: {why}"),
+        _ => by_state(standing).to_owned(),
+    };
+    let pinned = if standing.pinned { "; pinned: no rule moves it" } else { "" };
+    let why = if standing.why.is_empty() { String::new() } else { format!(" ({})", standing.why) };
+    format!("{}: {reach}{why}{pinned}", standing.state.as_str())
+}
+
+/// Why it stays with its own task because of what it says, where no person says otherwise.
+fn home_by_words(standing: &Standing, lesson: &Reflection) -> Option<String> {
+    if standing.vouched { None } else { stays_home(lesson) }
+}
+
+fn by_state(standing: &Standing) -> &'static str {
+    match standing.state {
         State::Candidate => "only its own task sees it",
         State::Probation => "other tasks of this project that fail alike see it",
         State::Active => "it was measured to help; tasks that fail alike see it",
@@ -63,10 +81,7 @@ pub(super) fn in_words(standing: &Standing) -> String {
         State::Quarantined => "no prompt holds it",
         State::Retired if standing.is_live_at_home() => "only its own task sees it",
         State::Retired => "it is over; no prompt holds it",
-    };
-    let pinned = if standing.pinned { "; pinned: no rule moves it" } else { "" };
-    let why = if standing.why.is_empty() { String::new() } else { format!(" ({})", standing.why) };
-    format!("{}: {reach}{why}{pinned}", standing.state.as_str())
+    }
 }
 
 /// As `memory show --json` has it.

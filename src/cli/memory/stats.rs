@@ -40,12 +40,15 @@ pub(super) fn stats(settings: &dyn Settings, json: bool) -> anyhow::Result<Exit>
 
 /// Writes the record of attempts anew.
 pub(super) fn rebuild(of: &Project, json: bool) -> anyhow::Result<Exit> {
-    let attempts = runtime::rebuild_attempts(of)?;
+    let runtime::Rebuilt { attempts, set_aside } = runtime::rebuild_attempts(of)?;
+    let file = of.attempts_file();
     if json {
-        project::print_json(&json!({ "attempts": attempts }))?;
+        project::print_json(&json!({ "attempts": attempts, "setAside": set_aside }))?;
     } else {
-        let file = of.attempts_file();
         outln!("{}: {} from the journals of the runs", file.display(), plural(attempts, "ended attempt"));
+    }
+    for line in set_aside {
+        errln!("warning: line {line} of {} was too long to be read, and stands in {0}.damaged now", file.display());
     }
     Ok(Exit::Confirmed)
 }

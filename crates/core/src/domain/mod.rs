@@ -111,7 +111,7 @@ pub use recall::{Fit, LeftOut, Recall, Recalled, Source};
 pub use reflection::{Category, Draft, Origin, Reflection};
 pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError, Surface, belongs_to_tests};
 pub use run_log::{Life, LoggedEntry, RunLog, Waiting};
-pub use session_verdict::{SessionVerdict, TurnRecord};
+pub use session_verdict::{SessionVerdict, TurnFailure, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 pub use slug::slug;
 pub use steps::{Did, Step};

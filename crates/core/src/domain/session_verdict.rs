@@ -68,6 +68,26 @@ pub struct TurnRecord {
     /// How risky that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
+    /// What the next attempt is told of it, if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<TurnFailure>,
     /// When it was written.
     pub timestamp: Timestamp,
+}
+
+/// What the next attempt is told of a turn that failed, beside the change itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnFailure {
+    /// Why, without what a red check says itself.
+    pub because: String,
+    /// Of a turn that changed nothing: the last attempt that changed something, and why that one failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_change: Option<(u32, String)>,
+    /// The check that shows it, by its place among `checks`, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<usize>,
+    /// The files that it changed, or that attempt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
 }

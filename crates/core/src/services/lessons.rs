@@ -10,10 +10,11 @@ use async_trait::async_trait;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Lessons: Send + Sync {
-    /// Everything that is known, in the order in which it was written.
+    /// Everything that is known, in the order in which it was written. What was once read stays known, whatever becomes of the file meanwhile.
     ///
     /// # Errors
-    /// [`StorageError::Io`]. Lines that cannot be read are left alone and skipped.
+    /// [`StorageError::Io`]. Lines that cannot be read are left alone and skipped; a file that cannot be read at all may be
+    /// [said](LessonRecord::unreadable) instead.
     async fn read(&self) -> Result<LessonRecord, StorageError>;
 
     /// Adds what happened; durable on return, all or none.
@@ -30,4 +31,19 @@ pub struct LessonRecord {
     pub events: Vec<LessonEvent>,
     /// How attempts ended, and what their prompts showed.
     pub attempts: Vec<AttemptRecord>,
+    /// Why some of it could not be read. Then it is not known which lessons were set apart, and no other task sees any.
+    pub unreadable: Option<StorageError>,
+}
+
+impl LessonRecord {
+    /// The record, if all of it could be read.
+    ///
+    /// # Errors
+    /// Why some of it could not.
+    pub fn whole(self) -> Result<Self, StorageError> {
+        match self.unreadable {
+            Some(error) => Err(error),
+            None => Ok(self),
+        }
+    }
 }

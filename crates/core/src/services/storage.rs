@@ -127,7 +127,7 @@ pub struct StoreReport {
 }
 
 /// A store failed.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
     /// There is no such reflection.
     #[error("no reflection has the id `{id}`")]

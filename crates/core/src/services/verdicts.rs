@@ -1,6 +1,6 @@
 //! Verdicts for other programs.
 
-use crate::domain::{SessionVerdict, TurnRecord};
+use crate::domain::{SessionId, SessionVerdict, TurnRecord};
 use async_trait::async_trait;
 
 /// Leaves the verdict on a session where other programs and people find it.
@@ -22,11 +22,17 @@ pub trait Verdicts: Send + Sync {
     /// # Errors
     /// [`VerdictsError`].
     async fn keep(&self, record: &TurnRecord) -> Result<(), VerdictsError>;
+
+    /// What was kept of the turns of a session, the newest first: a run that goes on tells its next attempt about it. What cannot be read is left out.
+    ///
+    /// # Errors
+    /// [`VerdictsError`].
+    async fn of_session(&self, session: &SessionId) -> Result<Vec<TurnRecord>, VerdictsError>;
 }
 
-/// A verdict could not be written.
+/// A verdict could not be written, or what was kept not be read.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("failed to write {path}: {message}")]
+#[error("failed to write or read {path}: {message}")]
 pub struct VerdictsError {
     /// The file.
     pub path: String,

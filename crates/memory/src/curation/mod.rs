@@ -1,6 +1,6 @@
 //! Which lessons may be shown, and to whom.
 //!
-//! [`write_gate`] looks at a new reflection: what weakens a check or reaches into its reader is set apart, what cites nothing stays with its task. What
+//! [`write_gate`] looks at a new reflection: what reaches into its reader is set apart, what cites nothing or is not plainly fine for others stays with its task. What
 //! happens to a lesson later is a line of `memory/lessons.jsonl` ([`LessonEvent`](crate::domain::LessonEvent)); [`States`] is the fold over these lines, and says which lines the
 //! rules would write next ([`States::proposals`]). Nothing here reads or writes a file, and nothing decides by a model.
 //!
@@ -9,8 +9,10 @@
 
 mod words;
 mod orders;
-mod advice;
+mod sentences;
 mod shape;
+mod speaks;
+mod for_others;
 mod echo;
 mod gate;
 mod states;
@@ -21,8 +23,7 @@ pub(crate) mod testing;
 
 pub use due::{due, states};
 pub use echo::Shingles;
-pub use gate::{Evidence, Gate, kept_from_prompts, write_gate};
+pub use gate::{Evidence, Gate, kept_from_prompts, stays_home, write_gate};
 pub use orders::{Order, contradict, orders};
 pub use rules::Measured;
 pub use states::{Standing, State, States};
-pub use words::Sense;

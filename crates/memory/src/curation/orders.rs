@@ -5,7 +5,7 @@
 //! not`, `instead of`, `without`) counts until its clause ends, and `do not forget to` turns it back.
 
 use super::words::{
-    AMOUNTS, EMPTY, GERUND_LEADS, LEADS, NEGATIONS, OPPOSITES, PRONOUNS, STOPS, Sense, TURN_BACK, TURNS, VERBS,
+    AMOUNTS, EMPTY, GERUND_LEADS, LEADS, NEGATIONS, OPPOSITES, PRONOUNS, STOPS, TURN_BACK, TURNS, VERBS,
 };
 
 /// Longer objects are sentences.
@@ -18,12 +18,8 @@ pub struct Order {
     pub negated: bool,
     /// The verb's base form: `skip`.
     pub verb: String,
-    /// What the verb does to its object.
-    pub sense: Sense,
     /// The words of what it is done to, lower case, without articles: `["failing", "tests"]`.
     pub object: Vec<String>,
-    /// The rest of the sentence behind the object, lower case: `["so", "that", "it", "passes"]`.
-    pub behind: Vec<String>,
 }
 
 /// A word of a text, and whether punctuation stands behind it.
@@ -124,8 +120,8 @@ enum Form {
 }
 
 /// The verb of the table that a word is a form of; of others only the base form is known.
-fn verb(word: &str) -> Option<(&'static str, Sense, Form)> {
-    VERBS.iter().find_map(|(base, sense)| Some((*base, *sense, form(word, base)?)))
+fn verb(word: &str) -> Option<(&'static str, Form)> {
+    VERBS.iter().find_map(|base| Some((*base, form(word, base)?)))
 }
 
 fn form(word: &str, base: &str) -> Option<Form> {
@@ -152,7 +148,7 @@ fn order_at(sentence: &[Word], at: usize) -> Option<Order> {
         before.is_none_or(|w| w.end || w.comma || words.contains(&w.lower.as_str()) || w.lower.ends_with("n't"))
     };
     // Of verbs that are not in the table only the order itself is read.
-    let Some((verb, sense, form)) = verb(word) else { return other_order(sentence, at) };
+    let Some((verb, form)) = verb(word) else { return other_order(sentence, at) };
     let is_order = match form {
         Form::Base => leads(&LEADS) || is_negation(sentence, at.wrapping_sub(1)),
         Form::Gerund => leads(&GERUND_LEADS) || is_negation(sentence, at.wrapping_sub(1)),
@@ -161,13 +157,8 @@ fn order_at(sentence: &[Word], at: usize) -> Option<Order> {
     if !is_order {
         return None;
     }
-    let (object, behind) = if form == Form::Participle {
-        (subject(&sentence[..at]), sentence[at + 1..].iter().map(|word| word.lower.clone()).collect())
-    } else {
-        object(&sentence[at..])
-    };
-    let sense = if sense == Sense::Particle { particle(&sentence[at + 1..]) } else { sense };
-    Some(Order { negated: is_negated(sentence, at), verb: verb.to_owned(), sense, object, behind })
+    let object = if form == Form::Participle { subject(&sentence[..at]) } else { object(&sentence[at..]) };
+    Some(Order { negated: is_negated(sentence, at), verb: verb.to_owned(), object })
 }
 
 /// The first word of a sentence, or one behind `must` and `not`.
@@ -180,21 +171,7 @@ fn other_order(sentence: &[Word], at: usize) -> Option<Order> {
     if !ordered || !is_word || NEGATIONS.contains(&word) || EMPTY.contains(&word) || STOPS.contains(&word) {
         return None;
     }
-    let (object, behind) = object(&sentence[at..]);
-    Some(Order { negated: is_negated(sentence, at), verb: word.to_owned(), sense: Sense::Other, object, behind })
-}
-
-/// `comment … out`, `turn … off`, `get rid of`.
-fn particle(behind: &[Word]) -> Sense {
-    let near = behind
-        .iter()
-        .take(OBJECT_WORDS)
-        .take_while(|word| !["when", "if", "because", "from"].contains(&word.lower.as_str()));
-    if near.into_iter().any(|word| ["out", "off", "rid"].contains(&word.lower.as_str())) {
-        Sense::Weaken
-    } else {
-        Sense::Other
-    }
+    Some(Order { negated: is_negated(sentence, at), verb: word.to_owned(), object: object(&sentence[at..]) })
 }
 
 /// `should be skipped`, `can simply be removed`.
@@ -224,8 +201,8 @@ fn subject(before: &[Word]) -> Vec<String> {
     words
 }
 
-/// The words behind a verb that say what it is done to, and the rest.
-fn object(from_verb: &[Word]) -> (Vec<String>, Vec<String>) {
+/// The words behind a verb that say what it is done to.
+fn object(from_verb: &[Word]) -> Vec<String> {
     let mut object = Vec::new();
     let mut at = 1;
     let mut joined = false;
@@ -247,7 +224,7 @@ fn object(from_verb: &[Word]) -> (Vec<String>, Vec<String>) {
         ended = word.end || (word.comma && !object.is_empty());
         at += 1;
     }
-    (object, from_verb[at..].iter().map(|word| word.lower.clone()).collect())
+    object
 }
 
 fn is_negation(sentence: &[Word], at: usize) -> bool {

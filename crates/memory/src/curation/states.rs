@@ -76,6 +76,8 @@ pub struct Standing {
     pub by_rules: bool,
     /// It was set apart because of what it says or does, before it was over.
     pub apart: bool,
+    /// A person wrote it, or said that other tasks may see it: its words need not be plainly fine for that.
+    pub vouched: bool,
 }
 
 /// The state of every lesson. The same lines give the same states, in any order, in any number of parts, and read twice.
@@ -152,6 +154,7 @@ impl States {
                 if let (Some((kept, pinned)), Some(new)) = (heir, standings.get_mut(reflection))
                     && event.lesson != *reflection
                 {
+                    new.vouched |= event.by == LessonWriter::Person;
                     (new.kept, new.pinned) =
                         (new.kept || kept || event.by == LessonWriter::Person, new.pinned || pinned);
                     if event.by == LessonWriter::Person && new.state == State::Candidate {
@@ -191,6 +194,7 @@ fn first(reflection: &Reflection) -> Standing {
         since: reflection.created_at,
         by_rules: true,
         apart: false,
+        vouched: state == State::Probation,
     }
 }
 
@@ -201,7 +205,7 @@ fn first(reflection: &Reflection) -> Standing {
 /// | kept by rules | kept | kept | kept | - | - | - |
 /// | kept by a person | probation | kept | kept | probation | probation | probation |
 /// | promoted by rules | probation, if it was kept | active | - | - | - | - |
-/// | promoted by a person | probation | active | - | probation | probation | probation |
+/// | promoted by a person | probation | probation | active | probation | probation | probation |
 /// | demoted | - | candidate | probation | - | - | - |
 /// | stale | stale | stale | stale | - | - | - |
 /// | quarantined | quarantined | quarantined | quarantined | quarantined | - | - |
@@ -225,6 +229,8 @@ fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
             if person && !matches!(was, Probation | Active) { Probation } else { was }
         }
         (LessonChange::Promoted, Candidate) if person || standing.kept => Probation,
+        // To be active it must have been measured, and nobody's word is that.
+        (LessonChange::Promoted, Probation | Active) if person => was,
         (LessonChange::Promoted, Probation) => Active,
         (LessonChange::Promoted, Stale | Quarantined | Retired) if person => Probation,
         (LessonChange::Demoted, Probation) => Candidate,
@@ -245,6 +251,7 @@ fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
         _ => return false,
     };
     standing.kept |= person && event.change == LessonChange::Promoted;
+    standing.vouched |= person && matches!(event.change, LessonChange::Promoted | LessonChange::Kept);
     standing.apart = now == Quarantined || (now == Retired && was == Quarantined);
     standing.state = now;
     standing.by_rules = !person;
@@ -299,10 +306,9 @@ mod tests {
         assert_eq!(state(&[&up[..], &[rules(4, LessonChange::Demoted)]].concat()), State::Probation);
         let apart = [&up[..], &[rules(4, LessonChange::Quarantined), rules(5, LessonChange::Promoted)]].concat();
         assert_eq!(state(&apart), State::Quarantined, "rules do not bring it back");
-        assert_eq!(
-            state(&[&apart[..], &[event(6, "a", LessonChange::Promoted, LessonWriter::Person)]].concat()),
-            State::Probation
-        );
+        let promoted = |second| event(second, "a", LessonChange::Promoted, LessonWriter::Person);
+        assert_eq!(state(&[&apart[..], &[promoted(6)]].concat()), State::Probation);
+        assert_eq!(state(&[promoted(1), promoted(2)]), State::Probation, "nobody's word is a measurement");
         let gone = LessonChange::Stale { path: "src/a.rs".to_owned() };
         assert_eq!(state(&[&up[..], &[rules(4, gone)]].concat()), State::Stale);
     }

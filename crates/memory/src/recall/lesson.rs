@@ -1,6 +1,6 @@
 //! What can be recalled.
 
-use crate::curation::{State, States};
+use crate::curation::{Standing, State, States, stays_home};
 use crate::domain::{FailureKey, Reflection};
 
 /// A reflection with what recall must know of it.
@@ -39,7 +39,7 @@ impl Lesson {
             let standing = states.standing(&reflection.id)?;
             Some(Self {
                 failure: reflection.failure.as_deref().cloned().unwrap_or_default(),
-                state: standing.state,
+                state: as_far_as_its_words(standing, &reflection),
                 at_home: standing.is_live_at_home(),
                 project: Project::Own,
                 helps: states.measured(&reflection.id).map(|measured| measured.helps),
@@ -48,5 +48,33 @@ impl Lesson {
             })
         };
         reflections.into_iter().filter_map(lesson).collect()
+    }
+}
+
+/// How far a lesson has come, as far as its words may go: what is not plainly fine for other tasks is a candidate, unless a person says otherwise.
+fn as_far_as_its_words(standing: &Standing, reflection: &Reflection) -> State {
+    match standing.state {
+        State::Probation | State::Active if !standing.vouched && stays_home(reflection).is_some() => State::Candidate,
+        state => state,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::curation::testing::{event, reflection};
+    use super::*;
+    use crate::domain::{LessonChange, LessonWriter};
+
+    #[test]
+    fn words_that_are_not_plainly_fine_need_a_person_to_reach_other_tasks() {
+        let of = |suggestion: &str, by: LessonWriter| {
+            let lesson = Reflection { suggestion: suggestion.to_owned(), ..reflection("a", "t") };
+            let events = [LessonChange::Kept, LessonChange::Promoted].map(|change| event(1, "a", change, by));
+            let states = States::of(std::slice::from_ref(&lesson), &events, &[]);
+            Lesson::of_project(vec![lesson], &states)[0].state
+        };
+        assert_eq!(of("Collect the keys first.", LessonWriter::Rules), State::Probation);
+        assert_eq!(of("Empty test_evict.", LessonWriter::Rules), State::Candidate);
+        assert_eq!(of("Empty test_evict.", LessonWriter::Person), State::Probation);
     }
 }

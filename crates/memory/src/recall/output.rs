@@ -1,7 +1,7 @@
 //! The lines of an output that say what is wrong.
 
 use super::mask::mask;
-use crate::prompt::{first_bytes, plain};
+use crate::prompt::{first_bytes, has_no_width, plain};
 use crate::redaction::Redactor;
 use std::collections::BTreeSet;
 
@@ -51,7 +51,8 @@ const WORDS: [&str; 22] = [
 /// ```
 #[must_use]
 pub fn error_lines(output: &str) -> Vec<String> {
-    let output = plain(output);
+    // Two lines that look the same are the same.
+    let output = plain(output).replace(has_no_width, "");
     let before = std::iter::once("").chain(output.lines());
     let telling = output.lines().zip(before).filter(|(line, before)| says_what_is_wrong(line) || announces(before));
     let mut lines: Vec<&str> = telling.map(|(line, _)| line).collect();
@@ -145,6 +146,7 @@ ok 1 - adds";
         let two = "started\nFAILED /home/u/w/2/test_a.py:30 in 4.5s\nerror: boom\n";
         assert_eq!(error_lines(one), error_lines(two));
         assert_eq!(error_lines(one).len(), 2);
+        assert_eq!(error_lines("error: bo\u{200b}om\u{feff}"), ["error: boom"]);
     }
 
     #[test]

@@ -6,11 +6,13 @@ use super::run_log::{read_run, recorded_runs};
 use super::seal::{LineKind, Seals};
 use crate::domain::{AttemptRecord, LineProblem, RunId, policy};
 use crate::files::Place;
+use crate::services::StorageError;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::io::{Read, Seek, SeekFrom, Write};
 
 /// How many unreadable lines are named.
 const MAX_PROBLEMS: usize = 20;
@@ -37,6 +39,22 @@ pub struct KeptAttempts {
     pub unreadable: usize,
     /// How many lines this program did not write here: nothing follows from them.
     pub foreign: usize,
+}
+
+/// What was written anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rebuilt {
+    /// How many attempts the journals have.
+    pub attempts: usize,
+    /// The numbers of lines that were too long to be read, and stand in `attempts.jsonl.damaged` now.
+    pub set_aside: Vec<usize>,
+}
+
+/// A line that is too long to be read.
+struct Long {
+    number: usize,
+    start: u64,
+    length: u64,
 }
 
 /// All that is known of a line that is kept as it is.
@@ -91,18 +109,23 @@ impl AttemptsFile {
     /// If the journal cannot be read or the file cannot be written; then it is as it was.
     pub fn keep(&self, run: &RunId) -> io::Result<()> {
         if self.place.look()?.is_some() {
-            return self.write(std::slice::from_ref(run)).map(drop);
+            let rebuilt = self.write(std::slice::from_ref(run))?;
+            if !rebuilt.set_aside.is_empty() {
+                let (path, lines) = (self.damaged(), rebuilt.set_aside);
+                tracing::warn!(path = %path.path().display(), ?lines, "lines of more than 1 MiB were set aside");
+            }
+            return Ok(());
         }
         let says = |attempt: &AttemptRecord| attempt.exposure.is_some() || !attempt.shown.is_empty();
         let begins = self.attempts_of(run)?.iter().any(says);
         if begins { self.rebuild().map(drop) } else { Ok(()) }
     }
 
-    /// Writes the lines of all runs anew, and says how many attempts they are.
+    /// Writes the lines of all runs anew. Lines that are too long to be read are set aside, in a file beside it.
     ///
     /// # Errors
     /// As [`AttemptsFile::keep`].
-    pub fn rebuild(&self) -> io::Result<usize> {
+    pub fn rebuild(&self) -> io::Result<Rebuilt> {
         self.write(&recorded_runs(&self.project.state_dir())?)
     }
 
@@ -113,18 +136,19 @@ impl AttemptsFile {
         }
     }
 
-    fn write(&self, runs: &[RunId]) -> io::Result<usize> {
+    fn write(&self, runs: &[RunId]) -> io::Result<Rebuilt> {
         let mut new = BTreeMap::new();
         for run in runs {
             new.insert(run.as_str(), self.attempts_of(run)?);
         }
         let count = new.values().map(Vec::len).sum();
         if count == 0 && self.place.look()?.is_none() {
-            return Ok(0);
+            return Ok(Rebuilt::default());
         }
         // Held until the new file stands in its place.
         let _lock = append_locked(&self.place, None)?;
-        let mut lines = self.others(&new)?;
+        let (mut lines, long) = self.others(&new)?;
+        self.set_aside(&long)?;
         for (run, attempts) in &new {
             for attempt in attempts {
                 let mut line = Vec::new();
@@ -136,7 +160,30 @@ impl AttemptsFile {
         lines.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
         let bytes: Vec<u8> = lines.into_iter().flat_map(|(_, line)| line.into_iter().chain([b'\n'])).collect();
         self.place.replace(&bytes)?;
-        Ok(count)
+        Ok(Rebuilt { attempts: count, set_aside: long.iter().map(|line| line.number).collect() })
+    }
+
+    /// Where lines lie that are too long to be read.
+    fn damaged(&self) -> Place {
+        Place::with_names(&self.project.attempts_file().with_extension("jsonl.damaged"), 2)
+    }
+
+    /// Copies lines behind those that were set aside before.
+    fn set_aside(&self, long: &[Long]) -> io::Result<()> {
+        if long.is_empty() {
+            return Ok(());
+        }
+        let (mut from, mut to) = (self.place.open_file()?, self.damaged().append_to()?);
+        for line in long {
+            from.seek(SeekFrom::Start(line.start))?;
+            io::copy(&mut (&from).take(line.length), &mut to)?;
+            to.write_all(b"\n")?;
+        }
+        to.sync_all()
+    }
+
+    pub(super) fn error(&self, action: &'static str, error: &io::Error) -> StorageError {
+        StorageError::Io { action, path: self.place.path().to_owned(), message: error.to_string() }
     }
 
     fn attempts_of(&self, run: &RunId) -> io::Result<Vec<AttemptRecord>> {
@@ -144,14 +191,14 @@ impl AttemptsFile {
         Ok(AttemptRecord::of_run(run, log.entries.iter().map(|logged| (logged.at, &logged.entry))))
     }
 
-    /// The lines that are not of these runs, each with its run, as they are.
-    fn others(&self, new: &BTreeMap<&str, Vec<AttemptRecord>>) -> io::Result<Vec<(Option<String>, Vec<u8>)>> {
-        let mut lines = Vec::new();
-        let Some(file) = self.open()? else { return Ok(lines) };
+    /// The lines that are not of these runs, each with its run, as they are; and those that are too long.
+    fn others(&self, new: &BTreeMap<&str, Vec<AttemptRecord>>) -> io::Result<(OfRuns, Vec<Long>)> {
+        let (mut lines, mut long) = (Vec::new(), Vec::new());
+        let Some(file) = self.open()? else { return Ok((lines, long)) };
         for_each_line(file, |line| {
             let Some(content) = line.content else {
-                let message = format!("line {} of {} {TOO_LONG}: remove it", line.number, self.place.path().display());
-                return Err(io::Error::other(message));
+                long.push(Long { number: line.number, start: line.start, length: line.length as u64 });
+                return Ok(());
             };
             let content = bare(content);
             let run = serde_json::from_slice::<OfRun<'_>>(content).ok().map(|line| line.run.into_owned());
@@ -161,9 +208,12 @@ impl AttemptsFile {
             }
             Ok(())
         })?;
-        Ok(lines)
+        Ok((lines, long))
     }
 }
+
+/// Lines as they are, each with the run that it is of.
+type OfRuns = Vec<(Option<String>, Vec<u8>)>;
 
 const TOO_LONG: &str = "is longer than 1 MiB";
 
@@ -211,7 +261,7 @@ mod tests {
     fn the_same_journals_give_the_same_bytes_and_what_is_known_from_nowhere_else_is_kept() {
         let root = tempfile::tempdir().unwrap();
         let (file, path) = (file(root.path()), root.path().join("memory/attempts.jsonl"));
-        assert_eq!((file.rebuild().unwrap(), file.read().unwrap()), (0, KeptAttempts::default()));
+        assert_eq!((file.rebuild().unwrap(), file.read().unwrap()), (Rebuilt::default(), KeptAttempts::default()));
         assert!(!path.exists());
         let run = |name: &str| RunId::new(name).unwrap();
         // Nothing is written before lessons were shown or held out, and everything then.
@@ -229,16 +279,36 @@ mod tests {
         let sessions: Vec<_> = file.read().unwrap().attempts.into_iter().map(|one| one.session.to_string()).collect();
         assert_eq!(sessions, ["r0-1", "r1-1", "r2-1", "r2-2", "r3-1"]);
         fs::remove_file(&path).unwrap();
-        assert_eq!((file.rebuild().unwrap(), fs::read(&path).unwrap()), (5, as_written));
+        assert_eq!((file.rebuild().unwrap().attempts, fs::read(&path).unwrap()), (5, as_written));
 
         fs::remove_dir_all(root.path().join(".reflection/runs/r1")).unwrap();
         let mut with_more = fs::read_to_string(&path).unwrap();
         with_more.insert_str(0, "<<<<<<< ours\n");
         fs::write(&path, &with_more).unwrap();
-        assert_eq!(file.rebuild().unwrap(), 4);
+        assert_eq!(file.rebuild().unwrap().attempts, 4);
         let kept = file.read().unwrap();
         assert_eq!((kept.attempts.len(), kept.unreadable), (5, 1));
         assert!(fs::read_to_string(&path).unwrap().ends_with("\n<<<<<<< ours\n"));
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_set_aside_whole_and_ends_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let (file, path) = (file(root.path()), root.path().join("memory/attempts.jsonl"));
+        journal(root.path(), "r1", 1);
+        file.rebuild().unwrap();
+        let written = fs::read_to_string(&path).unwrap();
+        let (one, two) = ("a".repeat(1_500_000), "b".repeat(2_000_000));
+        fs::write(&path, format!("{one}\n{written}<<<<<<< ours\n{two}")).unwrap();
+        assert_eq!(file.read().unwrap().unreadable, 3);
+        assert_eq!(file.rebuild().unwrap(), Rebuilt { attempts: 1, set_aside: vec![1, 4] });
+        assert_eq!(fs::read_to_string(&path).unwrap(), format!("{written}<<<<<<< ours\n"));
+        let damaged = root.path().join("memory/attempts.jsonl.damaged");
+        assert_eq!(fs::read_to_string(&damaged).unwrap(), format!("{one}\n{two}\n"));
+        fs::write(&path, format!("{one}\n{written}")).unwrap();
+        file.keep(&RunId::new("r1").unwrap()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), written);
+        assert_eq!(fs::read_to_string(&damaged).unwrap(), format!("{one}\n{two}\n{one}\n"));
     }
 
     #[test]
@@ -247,7 +317,7 @@ mod tests {
         let (file, path) = (file(root.path()), root.path().join("memory/attempts.jsonl"));
         file.seals.begin().unwrap();
         journal(root.path(), "r1", 1);
-        assert_eq!(file.rebuild().unwrap(), 1);
+        assert_eq!(file.rebuild().unwrap().attempts, 1);
         let written = fs::read_to_string(&path).unwrap();
         let forged = written.replace("\"task\":\"a\"", "\"task\":\"b\"");
         assert_ne!(forged, written);

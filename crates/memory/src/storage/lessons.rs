@@ -9,6 +9,7 @@ use crate::domain::{LessonEvent, policy};
 use crate::files::Place;
 use crate::services::{LessonRecord, Lessons, StorageError};
 use async_trait::async_trait;
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,8 @@ pub struct LessonFiles {
     log: AppendLog,
     seals: Seals,
     attempts: AttemptsFile,
+    /// Every event that was read so far: who takes a line out brings no lesson back while the process lives.
+    known: Arc<Mutex<BTreeSet<LessonEvent>>>,
 }
 
 impl LessonFiles {
@@ -33,14 +36,30 @@ impl LessonFiles {
             log: AppendLog::sealed(place, Sealing::Each(seals.clone(), LineKind::Lesson)),
             attempts: AttemptsFile::of(project, seals.clone()),
             seals,
+            known: Arc::default(),
         }
     }
 
-    fn read_files(&self) -> io::Result<LessonRecord> {
-        let mut record = LessonRecord { events: Vec::new(), attempts: self.attempts.read()?.attempts };
+    fn read_files(&self) -> LessonRecord {
+        let (mut events, unread) = match self.read_events() {
+            Ok(events) => (events, None),
+            Err(error) => (Vec::new(), Some(self.error("read", &error))),
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let there: BTreeSet<LessonEvent> = events.iter().cloned().collect();
+        events.extend(known.difference(&there).cloned());
+        known.extend(there);
+        let attempts = self.attempts.read();
+        let also = attempts.as_ref().err().map(|error| self.attempts.error("read", error));
+        let attempts = attempts.map(|kept| kept.attempts).unwrap_or_default();
+        LessonRecord { events, attempts, unreadable: unread.or(also) }
+    }
+
+    fn read_events(&self) -> io::Result<Vec<LessonEvent>> {
+        let mut events = Vec::new();
         let place = self.log.place();
         let file = match place.open_file() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(record),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(events),
             other => other?,
         };
         let (belief, mut foreign) = (self.seals.belief()?, 0);
@@ -55,7 +74,7 @@ impl LessonFiles {
                 _ => {}
             }
             match content.map(serde_json::from_slice::<LessonEvent>) {
-                Some(Ok(event)) if event.v <= VERSION => record.events.push(event),
+                Some(Ok(event)) if event.v <= VERSION => events.push(event),
                 _ => tracing::warn!(path = %place.path().display(), line = line.number, "unreadable lesson event"),
             }
             Ok(())
@@ -63,7 +82,7 @@ impl LessonFiles {
         if let Some(problem) = foreign_lines(place, foreign) {
             tracing::warn!("{problem}");
         }
-        Ok(record)
+        Ok(events)
     }
 
     fn error(&self, action: &'static str, message: &dyn Display) -> StorageError {
@@ -75,8 +94,7 @@ impl LessonFiles {
 impl Lessons for LessonFiles {
     async fn read(&self) -> Result<LessonRecord, StorageError> {
         let this = self.clone();
-        let read = tokio::task::spawn_blocking(move || this.read_files()).await;
-        read.unwrap_or_else(|lost| Err(io::Error::other(lost))).map_err(|error| self.error("read", &error))
+        tokio::task::spawn_blocking(move || this.read_files()).await.map_err(|lost| self.error("read", &lost))
     }
 
     async fn append(&self, events: &[LessonEvent]) -> Result<(), StorageError> {
@@ -85,7 +103,9 @@ impl Lessons for LessonFiles {
             serde_json::to_writer(&mut lines, event).map_err(|error| self.error("append to", &error))?;
             lines.push(b'\n');
         }
-        self.log.append(&lines).await.map_err(|error| self.error(error.action, &error.message))
+        self.log.append(&lines).await.map_err(|error| self.error(error.action, &error.message))?;
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(events.iter().cloned());
+        Ok(())
     }
 }
 
@@ -110,5 +130,64 @@ impl Lessons for InMemoryLessons {
     async fn append(&self, events: &[LessonEvent]) -> Result<(), StorageError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).events.extend_from_slice(events);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::seal::seals_of;
+    use super::*;
+    use crate::domain::{LessonChange, LessonWriter, ReflectionId};
+    use std::fs;
+    use std::path::Path;
+
+    fn files(root: &Path) -> LessonFiles {
+        let project = policy::Project {
+            name: "p".to_owned(),
+            root: root.join("p"),
+            settings: "project.json",
+            tasks: root.join("p/tasks.jsonl"),
+            rooms: root.join("state/rooms"),
+        };
+        LessonFiles::of(&project, seals_of(root))
+    }
+
+    fn retired(lesson: &str) -> LessonEvent {
+        let (at, by) = ("2026-05-05T00:00:00Z".parse().unwrap(), LessonWriter::Person);
+        let (lesson, change) = (ReflectionId::new(lesson), LessonChange::Retired);
+        LessonEvent { at, by, lesson, change, why: "it is wrong".to_owned(), v: 1 }
+    }
+
+    #[tokio::test]
+    async fn what_was_read_once_stays_known_whatever_becomes_of_the_file() {
+        let root = tempfile::tempdir().unwrap();
+        let (files, path) = (files(root.path()), root.path().join("p/memory/lessons.jsonl"));
+        files.append(&[retired("a"), retired("b")]).await.unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        let first = text.lines().next().unwrap().len() + 1;
+        fs::write(&path, &text[first..]).unwrap();
+        assert_eq!(files.read().await.unwrap().events, [retired("b"), retired("a")]);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(files.clone().read().await.unwrap().events, [retired("a"), retired("b")]);
+        let another = LessonFiles { known: Arc::default(), ..files };
+        assert_eq!(another.read().await.unwrap(), LessonRecord::default(), "another process knows what is there");
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_said_and_the_rest_is_there() {
+        let root = tempfile::tempdir().unwrap();
+        let memory = root.path().join("p/memory");
+        let lessons = files(root.path());
+        lessons.append(&[retired("a")]).await.unwrap();
+        fs::create_dir(memory.join("attempts.jsonl")).unwrap();
+        let record = files(root.path()).read().await.unwrap();
+        let why = record.unreadable.as_ref().unwrap().to_string();
+        assert!(why.contains("attempts.jsonl") && record.events == [retired("a")], "{why}");
+        assert!(record.whole().is_err());
+        fs::remove_file(memory.join("lessons.jsonl")).unwrap();
+        fs::create_dir(memory.join("lessons.jsonl")).unwrap();
+        let record = files(root.path()).read().await.unwrap();
+        assert!(record.unreadable.unwrap().to_string().contains("lessons.jsonl"));
+        assert_eq!(lessons.read().await.unwrap().events, [retired("a")], "read before");
     }
 }

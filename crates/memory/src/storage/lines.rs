@@ -14,6 +14,8 @@ pub struct Line<'a> {
     pub number: usize,
     /// Offset of its first byte.
     pub start: u64,
+    /// In bytes, without its end.
+    pub length: usize,
     /// Without its end; nothing if it is longer than [`MAX_LINE`].
     pub content: Option<&'a [u8]>,
     /// It has an end: whoever writes it is done with it.
@@ -49,7 +51,7 @@ pub fn for_each_line(reader: impl Read, mut visit: impl FnMut(Line<'_>) -> io::R
         if end.is_some() || at_end {
             let content = if whole { piece } else { &partial };
             let content = (length <= MAX_LINE).then_some(content);
-            visit(Line { number, start, content, ended: end.is_some() })?;
+            visit(Line { number, start, length, content, ended: end.is_some() })?;
             (number, start, length) = (number + 1, start + length as u64 + 1, 0);
             partial.clear();
         }

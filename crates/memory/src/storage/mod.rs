@@ -48,7 +48,7 @@ mod transcripts;
 mod trust;
 mod verdicts;
 
-pub use attempts::{AttemptsFile, KeptAttempts};
+pub use attempts::{AttemptsFile, KeptAttempts, Rebuilt};
 pub use evals::EvalFiles;
 pub use import::{Imported, read_import};
 pub use in_memory::InMemoryStorage;

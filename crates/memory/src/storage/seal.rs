@@ -297,9 +297,10 @@ impl Seals {
         };
         let belief = self.belief()?;
         let journal = state::journal(&self.shared.state_dir, run);
+        let [memory, lessons, attempts] = state::MEMORY;
         let records = [
-            ("memory/reflections.jsonl".to_owned(), &self.shared.memory, LineKind::Reflection),
-            ("memory/lessons.jsonl".to_owned(), &self.shared.lessons, LineKind::Lesson),
+            (memory.to_owned(), &self.shared.memory, LineKind::Reflection),
+            (lessons.to_owned(), &self.shared.lessons, LineKind::Lesson),
             (".reflection/tasks.jsonl".to_owned(), &self.shared.marks, LineKind::Mark),
             (format!(".reflection/runs/{run}/journal.jsonl"), &journal, LineKind::Entry),
         ];
@@ -312,13 +313,21 @@ impl Seals {
                 }
             };
             let seen = match look_at(place, before.0.get(&name), &mut judge) {
-                Err(_) if matches!(kind, LineKind::Reflection | LineKind::Lesson) => continue,
+                // It costs its lessons, never a run.
+                Err(error) if matches!(kind, LineKind::Reflection | LineKind::Lesson) => {
+                    changed.extend(now.unreadable(name, &error, &before));
+                    continue;
+                }
                 other => other?,
             };
             if goes_on || !matches!(kind, LineKind::Reflection | LineKind::Lesson) {
                 changed.extend(seen.in_words(&name));
             }
             now.0.insert(name, seen.end);
+        }
+        // Its lines change their places, so that of this file nothing else is noted.
+        if let Some(error) = self.shared.attempts.open_file().err().filter(|e| e.kind() != io::ErrorKind::NotFound) {
+            changed.extend(now.unreadable(attempts.to_owned(), &error, &before));
         }
         if now != before {
             file.replace_soon(&serde_json::to_vec(&now)?)?;
@@ -454,11 +463,34 @@ impl Chain {
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Noted(BTreeMap<String, Ends>);
 
+impl Noted {
+    /// Notes a file of the memory that cannot be read; what is to be said of it, once.
+    fn unreadable(&mut self, name: String, error: &io::Error, before: &Self) -> Option<String> {
+        let end = Ends { digest: UNREADABLE.to_owned(), ..Ends::default() };
+        let is_new = before.0.get(&name) != Some(&end);
+        let what = if name == state::MEMORY[0] { "no lessons" } else { "no lessons of other tasks" };
+        let said = is_new.then(|| format!("{name} cannot be read, and {what} are shown: {error}"));
+        self.0.insert(name, end);
+        said
+    }
+}
+
+/// In the place of a digest.
+const UNREADABLE: &str = "unreadable";
+
 /// The end of the last whole line, and a digest of all before it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Ends {
     len: u64,
     digest: String,
+    /// How long the line is that somebody began there and did not end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    begun: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// What a file has become since it was noted.
@@ -503,11 +535,12 @@ fn look_at(place: &Place, before: Option<&Ends>, judge: &mut Judge) -> io::Resul
         other => Some(other?),
     };
     let known = before.map_or(0, |before| before.len);
-    let (mut hash, mut end, mut foreign) = (Sha256::new(), 0, 0);
+    let (mut hash, mut end, mut foreign, mut begun) = (Sha256::new(), 0, 0, 0);
     let mut is_other = before.is_some_and(|before| before.len > 0);
     if let Some(file) = file {
         for_each_line(file, |line| {
             if !line.ended {
+                begun = line.length;
                 return Ok(());
             }
             let content = line.content.unwrap_or_default();
@@ -515,14 +548,17 @@ fn look_at(place: &Place, before: Option<&Ends>, judge: &mut Judge) -> io::Resul
             hash.update(content);
             hash.update(b"\n");
             end = line.start + content.len() as u64 + 1;
-            foreign += usize::from(!is_believed && line.start >= known);
+            // Who writes behind half a line ends it first.
+            let is_known = line.start < known
+                || before.is_some_and(|before| line.start == known && before.begun > 0 && before.begun == line.length);
+            foreign += usize::from(!is_believed && !is_known);
             if before.is_some_and(|before| before.len == end) {
                 is_other = before.is_some_and(|before| before.digest != hex(&hash));
             }
             Ok(())
         })?;
     }
-    Ok(Seen { is_other, foreign, end: Ends { len: end, digest: hex(&hash) } })
+    Ok(Seen { is_other, foreign, end: Ends { len: end, digest: hex(&hash), begun } })
 }
 
 fn hex(hash: &Sha256) -> String {
@@ -754,9 +790,20 @@ mod tests {
         let said = seals.note(&run).unwrap();
         assert!(said.len() == 1 && said[0].contains("a line that reflexion did not write"), "{said:?}");
         assert!(seals.note(&run).unwrap().is_empty());
+        write(dir.path(), memory, &(sealed("a") + &sealed("b") + "{\"id\":\"x\"}\n{\"torn\n" + &sealed("c")));
+        assert!(seals.note(&run).unwrap().is_empty(), "the half line was there, and the runtime wrote behind it");
         write(dir.path(), memory, &sealed("a"));
         let said = seals.note(&run).unwrap();
         assert!(said.len() == 1 && said[0].contains("changed or removed"), "{said:?}");
+        for file in ["lessons.jsonl", "attempts.jsonl"] {
+            fs::create_dir(dir.path().join("p/memory").join(file)).unwrap();
+            let said = seals.note(&run).unwrap();
+            let what = "cannot be read, and no lessons of other tasks are shown";
+            assert!(said.len() == 1 && said[0].starts_with(&format!("memory/{file} {what}")), "{said:?}");
+            assert!(seals.note(&run).unwrap().is_empty(), "once");
+            fs::remove_dir(dir.path().join("p/memory").join(file)).unwrap();
+            assert!(seals.note(&run).unwrap().is_empty());
+        }
         // Another process, after a pause: people may merge their memory, nobody else writes the marks.
         write(dir.path(), memory, "{\"id\":\"y\"}\n");
         write(dir.path(), ".reflection/tasks.jsonl", "{\"id\":\"t\"}\n");

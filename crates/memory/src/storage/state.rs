@@ -25,6 +25,9 @@ pub(super) fn journal(state_dir: &Path, run: &RunId) -> Place {
     runs(state_dir).join(run.as_str()).join(JOURNAL)
 }
 
+/// The files of the memory.
+pub(super) const MEMORY: [&str; 3] = ["memory/reflections.jsonl", "memory/lessons.jsonl", "memory/attempts.jsonl"];
+
 pub(super) const JOURNAL: &str = "journal.jsonl";
 
 /// Refuses a project in whose state a link, a pipe or the like stands in the place of a file or a directory, before
@@ -34,8 +37,8 @@ pub(super) const JOURNAL: &str = "journal.jsonl";
 /// What stands where, and what to do. What the system says otherwise is left to those who need the file.
 pub fn check_state(project: &policy::Project) -> io::Result<()> {
     let place = |below: &str| Place::new(&project.root, below);
-    let files = ["memory/reflections.jsonl", "memory/attempts.jsonl", ".reflection/tasks.jsonl"]
-        .map(|file| place(file).open_file().map(drop));
+    let files = [MEMORY.as_slice(), &[".reflection/tasks.jsonl"]].concat().into_iter();
+    let files = files.map(|file| place(file).open_file().map(drop));
     let dirs = [".reflection/reflections", ".reflection/sessions"].map(|dir| place(dir).list().map(drop));
     let journals = with_journal(&project.state_dir())
         .map(|runs| runs.into_iter().map(|run| journal(&project.state_dir(), &run).open_file().map(drop)));

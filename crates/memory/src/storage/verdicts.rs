@@ -1,13 +1,19 @@
 //! Verdicts as files in `.reflection/`.
 
 use super::state;
-use crate::domain::{SessionVerdict, TurnRecord, policy};
+use crate::domain::{SessionId, SessionVerdict, TurnRecord, policy};
+use crate::files::Kind;
 use crate::redaction::Redactor;
 use crate::services::{Verdicts, VerdictsError};
 use async_trait::async_trait;
 use serde::Serialize;
-use std::path::PathBuf;
+use std::io;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The record of a turn is cut to less than this.
+const LARGEST_RECORD: u64 = 16 << 20;
 
 /// Writes `.reflection/verdict_<session>.json` and `.reflection/<session>_<milliseconds>.json`, each as a whole: beside
 /// its place, then renamed into it. They are not synced: they tell other programs, and no run rests on them.
@@ -48,6 +54,34 @@ impl Verdicts for VerdictFiles {
         let (session, at) = (record.session_id.file_name(), record.timestamp.as_millisecond());
         self.write(format!("{session}_{at}.json"), record).await
     }
+
+    async fn of_session(&self, session: &SessionId) -> Result<Vec<TurnRecord>, VerdictsError> {
+        let (dir, prefix) = (self.dir.clone(), format!("{}_", session.file_name()));
+        let read = tokio::task::spawn_blocking(move || records(&dir, &prefix)).await;
+        let mut records = read
+            .unwrap_or_else(|lost| Err(io::Error::other(lost)))
+            .map_err(|error| VerdictsError { path: self.dir.display().to_string(), message: error.to_string() })?;
+        // Another session may have a file of that name in an old version.
+        records.retain(|record| record.session_id == *session);
+        records.sort_by_key(|record| std::cmp::Reverse(record.timestamp));
+        Ok(records)
+    }
+}
+
+/// What the files whose names begin so hold; what is no record of a turn is left out.
+fn records(dir: &Path, prefix: &str) -> io::Result<Vec<TurnRecord>> {
+    let place = state::state(dir);
+    let mut found = Vec::new();
+    for (name, kind) in place.list()? {
+        if kind != Kind::File || !name.to_string_lossy().starts_with(prefix) {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        let file = place.join(&name).open_file();
+        let is_read = file.and_then(|file| file.take(LARGEST_RECORD).read_to_end(&mut bytes)).is_ok();
+        found.extend(is_read.then(|| serde_json::from_slice(&bytes).ok()).flatten());
+    }
+    Ok(found)
 }
 
 /// Keeps verdicts in memory, for tests to read; clones share it.
@@ -87,13 +121,17 @@ impl Verdicts for MemoryVerdicts {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).records.push(record.clone());
         Ok(())
     }
+
+    async fn of_session(&self, session: &SessionId) -> Result<Vec<TurnRecord>, VerdictsError> {
+        let records = self.records().into_iter().rev();
+        Ok(records.filter(|record| record.session_id == *session).collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{SessionId, Severity, Standing, TaskId};
-    use std::path::Path;
+    use crate::domain::{Severity, Standing, TaskId};
 
     fn verdict(session: &str) -> SessionVerdict {
         SessionVerdict {

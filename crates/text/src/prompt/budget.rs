@@ -168,6 +168,24 @@ fn after_parameters(text: &str) -> &str {
     rest.strip_prefix(|c| matches!(c, '@'..='~')).unwrap_or(rest)
 }
 
+/// A diff as [`plain`] text in which each line is one of the diff: a carriage return inside of a line is shown as `␍`, for it would begin a line
+/// without a sign before it, which may look like the header of another file.
+///
+/// ```
+/// # use reflexion_text::prompt::plain_diff;
+/// assert_eq!(plain_diff("+a\r--- a/b.py\n+c\r\n"), "+a␍--- a/b.py\n+c\n");
+/// ```
+#[must_use]
+pub fn plain_diff(diff: &str) -> String {
+    let inside = |line: &str| {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        let shown: String = line.chars().map(|c| if c == '\r' || ends_a_line(c) { '␍' } else { c }).collect();
+        plain(&shown).into_owned() + end
+    };
+    diff.split_inclusive('\n').map(inside).collect()
+}
+
 fn is_control(c: char) -> bool {
     c.is_control() && c != '\n' && c != '\t'
 }
@@ -177,6 +195,15 @@ fn is_control(c: char) -> bool {
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Characters without a width that no script needs: two texts that differ in them alone look the same. Joiners are none of them.
+#[must_use]
+pub fn has_no_width(c: char) -> bool {
+    matches!(
+        c,
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{ad}' | '\u{61c}' | '\u{180e}'
+    )
 }
 
 /// Unicode's separators of lines and paragraphs: no line feeds, but a line ends there where they are shown, and for many programs that read lines.

@@ -26,7 +26,8 @@ pub use attempt::{
     with_proposed,
 };
 pub use budget::{
-    excerpt, first_bytes, is_invisible, last_bytes, one_line, plain, printable, printable_json, shorten, stderr_end,
+    excerpt, first_bytes, has_no_width, is_invisible, last_bytes, one_line, plain, plain_diff, printable,
+    printable_json, shorten, stderr_end,
 };
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
 pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};

@@ -4,7 +4,7 @@ use super::budget::RunSpent;
 use super::cuts::{CutOff, cut_off};
 use super::halt::InARow;
 use super::healer::Heals;
-use super::holdout::Coins;
+use super::holdout::Probabilities;
 use super::limits::Limits;
 use super::parts::Proposals;
 use super::queue::{Adopt, Next, Queue};
@@ -132,8 +132,8 @@ pub(super) struct RunContext {
     pub merging: tokio::sync::Mutex<()>,
     /// Reflections that the heuristic wrote in another generator's place.
     pub fallbacks: AtomicU32,
-    /// How many retries of earlier runs drew a coin, once that is known.
-    pub coins: tokio::sync::OnceCell<Coins>,
+    /// How probable lessons are in a prompt, once that is known.
+    pub probabilities: tokio::sync::OnceCell<Probabilities>,
 }
 
 /// A task of this run that is over.
@@ -200,7 +200,7 @@ impl Orchestrator for Loop {
             newest: Mutex::new(past.newest.clone()),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
-            coins: tokio::sync::OnceCell::new(),
+            probabilities: tokio::sync::OnceCell::new(),
         });
         context.announce(&request, &queue, plan, &base, past.seen).await?;
         context.announce_cut_off(&request, cut_off).await?;

@@ -6,8 +6,8 @@
 use super::attempt::Attempt;
 use super::drive::{RunContext, Services};
 use super::task::TaskRun;
-use crate::domain::{About, Coin, EventKind, Exposure, Fit, JournalEntry, Recall, ReflectionId, RunId};
-use crate::effect::Whose;
+use crate::domain::{About, AttemptRecord, Coin, EventKind, Exposure, Fit, Recall, ReflectionId, RunId};
+use crate::effect::{Effect, Verdict, Whose, trials};
 use crate::services::{JournalError, PromptSection};
 use sha2::{Digest, Sha256};
 
@@ -17,6 +17,8 @@ const EARLY: usize = 200;
 const EARLY_PROBABILITY: f64 = 0.8;
 /// How probable they are afterwards. It never ends: agents and lessons change.
 const PROBABILITY: f64 = 0.9;
+/// How probable they are where they were shown to hurt: enough to go on measuring.
+const HURTS_PROBABILITY: f64 = 0.1;
 /// The journals of so many runs are read at most.
 const RUNS: usize = 100;
 
@@ -89,46 +91,75 @@ impl TaskRun {
 impl RunContext {
     /// How probable lessons are in this run. Only earlier runs count, so that it is the same to its end.
     async fn probability(&self, whose: Whose) -> f64 {
-        let on_record = self.coins.get_or_init(|| async {
-            Coins::of_earlier(&self.services, &self.run).await.unwrap_or_else(|error| {
-                let message = format!("how many retries went without lessons before is not known: {error}");
-                self.services.publish(About::run(&self.run), EventKind::Warning { message });
-                Coins::default()
-            })
+        let drawn = self.probabilities.get_or_init(|| async {
+            let found = Probabilities::after_earlier(&self.services, &self.run).await;
+            let warn = |message| self.services.publish(About::run(&self.run), EventKind::Warning { message });
+            let found = found.unwrap_or_else(|error| {
+                warn(format!("how many retries went without lessons before is not known: {error}"));
+                Probabilities::default()
+            });
+            found.warnings().into_iter().for_each(warn);
+            found
         });
-        if on_record.await.of(whose) < EARLY { EARLY_PROBABILITY } else { PROBABILITY }
+        drawn.await.of(whose)
     }
 }
 
-/// How many coins earlier runs have drawn, as far as that matters.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Coins {
-    own: usize,
-    others: usize,
+/// How probable lessons are, by what earlier runs showed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Probabilities {
+    own: f64,
+    others: f64,
 }
 
-impl Coins {
-    async fn of_earlier(services: &Services, this: &RunId) -> Result<Self, JournalError> {
-        let mut coins = Self::default();
+impl Default for Probabilities {
+    fn default() -> Self {
+        Self { own: EARLY_PROBABILITY, others: EARLY_PROBABILITY }
+    }
+}
+
+impl Probabilities {
+    /// By the journals: of what stands in the memory, anybody may have changed a line.
+    async fn after_earlier(services: &Services, this: &RunId) -> Result<Self, JournalError> {
+        let mut attempts = Vec::new();
         let earlier = services.journal.runs().await?.into_iter().filter(|run| run < this);
         for run in earlier.take(RUNS) {
-            for (_, entry) in services.journal.read(&run).await? {
-                let JournalEntry::AttemptStarted { exposure: Some(exposure), .. } = entry else { continue };
-                coins.own += usize::from(exposure.own.is_some());
-                coins.others += usize::from(exposure.others.is_some());
-            }
-            if coins.own.min(coins.others) >= EARLY {
-                break;
-            }
+            let entries = services.journal.read(&run).await?;
+            attempts.extend(AttemptRecord::of_run(&run, entries.iter().map(|(at, entry)| (*at, entry))));
         }
-        Ok(coins)
+        Ok(Self::after(&attempts))
     }
 
-    fn of(self, whose: Whose) -> usize {
+    fn after(attempts: &[AttemptRecord]) -> Self {
+        let of = |whose: Whose| {
+            let coins = attempts.iter().filter_map(|attempt| whose.coin(attempt.exposure.as_ref()?)).count();
+            match Effect::of(&trials(attempts, whose)).verdict {
+                Verdict::Hurts => HURTS_PROBABILITY,
+                _ if coins < EARLY => EARLY_PROBABILITY,
+                _ => PROBABILITY,
+            }
+        };
+        Self { own: of(Whose::Own), others: of(Whose::Others) }
+    }
+
+    fn of(self, whose: Whose) -> f64 {
         match whose {
             Whose::Own => self.own,
             Whose::Others => self.others,
         }
+    }
+
+    /// What a person should hear of it.
+    fn warnings(self) -> Vec<String> {
+        let hurts = |whose: Whose| self.of(whose) <= HURTS_PROBABILITY;
+        let named = [(Whose::Own, "lessons of the same task"), (Whose::Others, "lessons of other tasks")];
+        let of = |(_, what): (Whose, &str)| {
+            format!(
+                "{what} were shown to hurt, so that nine of ten retries go without them: `reflexion memory stats` has the numbers, and \
+                 `\"reflexion\": {{\"holdout\": false}}` brings them back"
+            )
+        };
+        named.into_iter().filter(|(whose, _)| hurts(*whose)).map(of).collect()
     }
 }
 
@@ -164,5 +195,35 @@ mod tests {
             .count();
         // Four standard deviations of 10,000 draws are 160.
         assert!((1840..=2160).contains(&held_out), "{held_out}");
+    }
+
+    /// Attempts at tasks of their own, every fifth without its own lessons; those with them pass as often as this says, in ten.
+    fn attempts(number: u32, pass_of_ten: u32) -> Vec<AttemptRecord> {
+        let one = |n: u32| {
+            let injected = n % 5 != 0;
+            let passes = if injected { n % 10 < pass_of_ten } else { n % 10 < 8 };
+            let coin = serde_json::json!({ "probability": 0.8, "injected": injected, "candidates": ["ref-1"] });
+            let line = serde_json::json!({
+                "v": 1, "run": run(n % 9), "task": format!("t{n}"), "subtask": "a", "attempt": 2, "session": format!("s{n}"), "agent": "x",
+                "at": jiff::Timestamp::from_second(i64::from(n)).unwrap(), "durationMs": 1,
+                "verdict": if passes { "confirmed" } else { "failed" }, "exposure": { "start": "continue", "own": coin },
+            });
+            serde_json::from_value(line).unwrap()
+        };
+        (0..number).map(one).collect()
+    }
+
+    #[test]
+    fn lessons_that_were_shown_to_hurt_stand_in_one_retry_of_ten() {
+        let check = |number, pass_of_ten, own: f64| {
+            let found = Probabilities::after(&attempts(number, pass_of_ten));
+            assert_eq!(found, Probabilities { own, others: EARLY_PROBABILITY }, "{number} {pass_of_ten}");
+            found.warnings()
+        };
+        check(0, 0, EARLY_PROBABILITY);
+        check(100, 8, EARLY_PROBABILITY);
+        check(400, 8, PROBABILITY);
+        let said = check(400, 1, HURTS_PROBABILITY);
+        assert!(said.len() == 1 && said[0].starts_with("lessons of the same task were shown to hurt"), "{said:?}");
     }
 }

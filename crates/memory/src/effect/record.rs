@@ -1,7 +1,7 @@
 //! Trials from the record of attempts.
 
 use super::trial::Trial;
-use crate::domain::{AttemptRecord, FailureType, Verdict};
+use crate::domain::{AttemptRecord, Coin, Exposure, FailureType, Verdict};
 use std::collections::HashMap;
 
 /// Attempts from this number on are compared with one another: there are few of each.
@@ -14,6 +14,17 @@ pub enum Whose {
     Own,
     /// Lessons of other tasks.
     Others,
+}
+
+impl Whose {
+    /// The coin about these, if one was drawn.
+    #[must_use]
+    pub fn coin(self, exposure: &Exposure) -> Option<&Coin> {
+        match self {
+            Self::Own => exposure.own.as_ref(),
+            Self::Others => exposure.others.as_ref(),
+        }
+    }
 }
 
 /// The attempts whose lessons a coin decided about, in the order of time.
@@ -40,9 +51,10 @@ fn class(attempt: &AttemptRecord) -> &'static str {
 
 fn trial(attempt: &AttemptRecord, whose: Whose, class: &str) -> Option<Trial> {
     let exposure = attempt.exposure.as_ref()?;
-    let (coin, of) = match whose {
-        Whose::Own => (exposure.own.as_ref()?, ""),
-        Whose::Others => (exposure.others.as_ref()?, "lessons of others, "),
+    let coin = whose.coin(exposure)?;
+    let of = match whose {
+        Whose::Own => "",
+        Whose::Others => "lessons of others, ",
     };
     let shown = coin.candidates.iter().filter(|lesson| attempt.shown.contains(lesson));
     let number = match attempt.attempt {

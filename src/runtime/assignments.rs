@@ -302,7 +302,7 @@ impl Word<'_> {
     }
 
     fn is_declaration(&self) -> bool {
-        DECLARE.contains(&self.raw) || (self.raw.starts_with('-') && !self.raw.contains('='))
+        DECLARE.contains(&self.raw.trim_start_matches('(')) || (self.raw.starts_with('-') && !self.raw.contains('='))
     }
 }
 
@@ -315,9 +315,9 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
 }
 
-/// A name without quotes around it, and without PowerShell's `$env:`.
+/// A name without quotes around it, without what opens a group before it, and without PowerShell's `$env:`.
 fn bare_name(name: &str) -> &str {
-    let name = name.trim_matches(['"', '\'']);
+    let name = name.trim_start_matches(['{', '(']).trim_matches(['"', '\'']);
     name.strip_prefix("$env:").unwrap_or(name)
 }
 

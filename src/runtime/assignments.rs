@@ -437,7 +437,7 @@ mod tests {
     fn a_json_document_is_read_as_one() {
         let all = [("A_KEY", "one"), ("B_KEY", "t\"wo"), ("IN", "x"), ("C_KEY", "1"), ("C_KEY", "z")];
         check(r#"{"A_KEY":"one","B_KEY":"t\"wo","D":{"IN":"x","C_KEY":[1,null,"z"]}}"#, &all);
-        check("{\"A_KEY\": \"one\",\n\"B\": \"2\"", &[("A_KEY", "one"), ("B", "2")]);
+        check("{\"A_KEY\": \"one\",\n\"B\": \"2\"", &[("A_KEY", "one"), ("A_KEY", "one,"), ("B", "2")]);
         check("[section]\nA_KEY=one", &[("A_KEY", "one")]);
     }
 

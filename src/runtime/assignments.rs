@@ -302,7 +302,7 @@ impl Word<'_> {
     }
 
     fn is_declaration(&self) -> bool {
-        DECLARE.contains(&self.raw) || (self.raw.starts_with('-') && !self.raw.contains('='))
+        DECLARE.contains(&self.raw.trim_start_matches('(')) || (self.raw.starts_with('-') && !self.raw.contains('='))
     }
 }
 
@@ -315,9 +315,9 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
 }
 
-/// A name without quotes around it, and without PowerShell's `$env:`.
+/// A name without quotes around it, without what opens a group before it, and without PowerShell's `$env:`.
 fn bare_name(name: &str) -> &str {
-    let name = name.trim_matches(['"', '\'']);
+    let name = name.trim_start_matches(['{', '(']).trim_matches(['"', '\'']);
     name.strip_prefix("$env:").unwrap_or(name)
 }
 
@@ -437,7 +437,7 @@ mod tests {
     fn a_json_document_is_read_as_one() {
         let all = [("A_KEY", "one"), ("B_KEY", "t\"wo"), ("IN", "x"), ("C_KEY", "1"), ("C_KEY", "z")];
         check(r#"{"A_KEY":"one","B_KEY":"t\"wo","D":{"IN":"x","C_KEY":[1,null,"z"]}}"#, &all);
-        check("{\"A_KEY\": \"one\",\n\"B\": \"2\"", &[("A_KEY", "one"), ("B", "2")]);
+        check("{\"A_KEY\": \"one\",\n\"B\": \"2\"", &[("A_KEY", "one"), ("A_KEY", "one,"), ("B", "2")]);
         check("[section]\nA_KEY=one", &[("A_KEY", "one")]);
     }
 

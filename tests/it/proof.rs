@@ -409,7 +409,7 @@ fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_brea
     check(&Case { agent: &asserts, calc: &none, ends: ("confirmed", Some("new_test")), ..case });
     // What breaks is code that the base has.
     let crashes = format!("{RIGHT}def name(a):\n  return a.strip()\n");
-    let fixes = "sed -i 's/return a.strip()/return a.strip() if a else \"\"/' calc.py";
+    let fixes = "sed -i 's/  return a.strip()/  a = str(a)\\n  return a.strip()/' calc.py";
     let calls = with_test(fixes, "calc.name(None)");
     check(&Case { agent: &calls, calc: &crashes, ends: ("confirmed", Some("new_test")), ..case });
 }

@@ -240,7 +240,7 @@ impl Screen {
     fn draw_needs(&self, pen: &mut Pen<'_>, rows: usize) {
         let Some(rows) = rows.checked_sub(1) else { return };
         let night = &self.scene.night;
-        pen.title("Needs you", night.things(), self.list == List::Needs);
+        pen.title("Needs you", night.needs.len(), self.list == List::Needs);
         for place in self.shown(List::Needs, rows) {
             let words = watch::need(night, &night.needs[place]);
             pen.row(self.is_chosen(List::Needs, place), &[(Tone::Needs, "! "), (Tone::Words, &words)]);

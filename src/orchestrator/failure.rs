@@ -13,6 +13,10 @@ use crate::domain::{
 use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
 use crate::services::Workspace;
 
+/// What an agent is to do where several tests are red, and none of them was moved.
+const FIND_ITS_TEST: &str =
+    "Find the test among the red ones that shows what the task asks, and change the code until that one passes";
+
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
     pub part: usize,
@@ -63,6 +67,8 @@ pub(super) struct OldFailures {
     pub known: Vec<Vec<String>>,
     /// What is left of its failure without them, where that is known.
     pub rest: Option<Signature>,
+    /// Any of several tests that failed before may be what a fix is asked for, and nothing in them has moved.
+    pub open: bool,
     /// Nothing is left of it: what counts against the attempt is that tests are not run any more.
     pub lost: bool,
 }
@@ -90,6 +96,8 @@ impl OldFailures {
                 old.tests = check.signature.known_of(&base.signature).into_iter().map(str::to_owned).collect();
             }
             old.rest = check.signature.beyond(&base.signature);
+            let known = check.signature.known_of(&base.signature).len();
+            old.open = old.tests.is_empty() && old.rest.is_none() && known > 1;
             old.lost = check.signature.beside(&base.signature).is_some_and(|beside| beside.is_only_gone());
         }
         old
@@ -202,7 +210,7 @@ impl Judged {
     /// What the attempt itself says of its failure.
     pub(super) fn failure_of(&self, task: TaskId, now: Timestamp) -> FailureContext {
         // Of what fails in it, nothing is about this attempt.
-        let check = self.shown().filter(|_| !self.old.lost).or_else(|| still_red(self));
+        let check = self.shown().filter(|_| !self.old.lost && !self.old.open).or_else(|| still_red(self));
         let shown = |other: &CheckReport| check.is_some_and(|check| std::ptr::eq(check, other));
         let ran = self.checks.iter().filter(|other| !other.is_not_run() && !shown(other));
         // Of a check that was red before, the lesson is about what is new.
@@ -216,6 +224,7 @@ impl Judged {
             todo: match check {
                 Some(_) => Vec::new(),
                 None if self.old.lost => vec![RUN_ALL.to_owned()],
+                None if self.old.open => vec![FIND_ITS_TEST.to_owned()],
                 None => self.judgement.todo.clone(),
             },
             refuted_by: if check.is_none() { self.refutation() } else { None },
@@ -236,7 +245,11 @@ impl Judged {
 
     /// The rule that refutes it beside the checks, and where in the change that shows.
     fn refutation(&self) -> Option<Refutation> {
-        let rule = if self.old.lost { "test_count".to_owned() } else { self.judgement.rule.clone()? };
+        let rule = match () {
+            () if self.old.lost => "test_count".to_owned(),
+            () if self.old.open => "nothing_turned".to_owned(),
+            () => self.judgement.rule.clone()?,
+        };
         let is_about_tests = ["test_count", "tests_kept"].contains(&rule.as_str());
         let because = &self.judgement.because;
         let shows = |line: &ChangedLine<'_>| {

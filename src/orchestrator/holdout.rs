@@ -200,7 +200,7 @@ mod tests {
     /// Attempts at tasks of their own, every fifth without its own lessons; those with them pass as often as this says, in ten.
     fn attempts(number: u32, pass_of_ten: u32) -> Vec<AttemptRecord> {
         let one = |n: u32| {
-            let injected = n % 5 != 0;
+            let injected = !n.is_multiple_of(5);
             let passes = if injected { n % 10 < pass_of_ten } else { n % 10 < 8 };
             let coin = serde_json::json!({ "probability": 0.8, "injected": injected, "candidates": ["ref-1"] });
             let line = serde_json::json!({

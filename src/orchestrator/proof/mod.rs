@@ -26,7 +26,7 @@ pub(super) use self::seen::Seen;
 use self::outcome::Outcome;
 use self::parts::{Held, Parts, Scripts};
 use super::attempt::{Course, Stopped};
-use super::checking::changed_outside;
+use super::checking::{align, changed_outside};
 use super::results::{contradiction, no_success};
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::verdict::Judgement;
@@ -242,6 +242,8 @@ impl Runs<'_> {
         for mut report in checked.reports {
             let Some(at) = open(&reports) else { break };
             report.spec.clone_from(&checks[at].spec);
+            // Under its own time limit the base does not know the check.
+            align(std::slice::from_mut(&mut report), &self.prepared.baseline);
             self.task.seen.keep(tree, place, &report);
             reports[at] = Some(report);
         }
@@ -300,6 +302,14 @@ fn beyond(mut report: CheckReport, whole: &CheckReport, baseline: &[CheckReport]
     let is_more = now.failing.keys().any(|test| !before.failing.contains_key(test));
     now.failing.retain(|test, _| !before.failing.contains_key(test));
     (is_more || !passes_all).then_some(report)
+}
+
+/// Whether a change takes no line of code away but the heads of functions.
+fn adds_only(diff: &str) -> bool {
+    let gone = review::lines(diff).filter_map(|(file, line)| Some((file, line.strip_prefix('-')?)));
+    let is_code = |(file, _): &(&str, &str)| toolchain::is_code(file) && !belongs_to_tests(file);
+    let mut gone = gone.filter(is_code);
+    gone.all(|(file, line)| line.trim().is_empty() || toolchain::takes_values(file, line))
 }
 
 /// The tests are those of the base: nothing about how they run may be another one.
@@ -629,10 +639,18 @@ impl Runs<'_> {
             return Ok(self.proven(Proof::StayedGreen, &why));
         }
         let shows = self.shows(&t, parts);
-        if shows == Shows::Difference {
+        // That something is there which was not, any test may assert of what is only added.
+        let is_fault = self.task.task.is_fault() || self.confirmed.expects == Expects::Fix;
+        if shows == Shows::Difference && (is_fault || !adds_only(&diff.text)) {
             return Ok(self.proven(Proof::NewTest, &self.fail_without(&t)));
         }
-        self.of_new_code(parts, diff, shows).await
+        let judgement = self.of_new_code(parts, diff, shows).await?;
+        let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none();
+        Ok(if shows == Shows::Difference && is_open {
+            self.proven(Proof::NewTest, &self.fail_without(&t))
+        } else {
+            judgement
+        })
     }
 
     /// The verdict as it is; of examples in the documentation of code, why they prove nothing.

@@ -171,11 +171,16 @@ fn mistakes(
                 .is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && toolchain::gives_up(file, line));
         let is_in_new = in_new.is_in(file, number, is, replaced.contains_key(&(file, number)));
         let mut made = mutants(file, is, &removed_of(file));
-        if !is_in_new {
-            made.sort_by_key(|mutant| !mutant.in_old);
+        // A new function would give back nothing instead, which any test notices; and a loop would not end.
+        let leaves = |line: &str| line.trim_start().starts_with("break");
+        let leaves_loop =
+            lines.peek().is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && leaves(line));
+        if is_in_new || leaves_loop {
+            made.retain(|mutant| !mutant.in_old);
         }
+        made.sort_by_key(|mutant| !mutant.in_old);
         for (more, toolchain::Mutant { rank, line, called, in_old }) in made.into_iter().take(OF_A_LINE).enumerate() {
-            let rank = if in_old && !is_in_new { 0 } else { rank };
+            let rank = if in_old { 0 } else { rank };
             // Each line first.
             let rank = 1 + rank + more * SECOND + if guards { GUARDS } else { 0 } + if taken { TAKEN } else { 0 };
             let (file, is) = (file.to_owned(), is.to_owned());
@@ -188,6 +193,8 @@ fn mistakes(
 
 /// Said where a new test fails without the change as an empty one would.
 const NO_ASSERTION: &str = "without the rest of the change, no new test fails by what it asserts";
+/// Said where a new test asserts of what the change only adds, which may be no more than that it is there.
+const ONLY_ADDED: &str = "without the rest of the change, what its new tests ask for is not there";
 
 impl Runs<'_> {
     /// New tests fail without the new code only because it is not there, as an empty test would: do they notice a mistake in it? Where none
@@ -198,7 +205,8 @@ impl Runs<'_> {
         diff: &Diff,
         shows: Shows,
     ) -> Result<Judgement, TaskRunError> {
-        let judgement = self.of_mistakes(parts, diff).await?;
+        let prefix = if shows == Shows::Difference { ONLY_ADDED } else { NO_ASSERTION };
+        let judgement = self.of_mistakes(parts, diff, prefix).await?;
         let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none();
         if shows == Shows::Break && is_open {
             return Ok(self.proven(Proof::NewTest, "the code as it was breaks with its tests"));
@@ -206,10 +214,10 @@ impl Runs<'_> {
         Ok(judgement)
     }
 
-    async fn of_mistakes(&mut self, parts: &Parts, diff: &Diff) -> Result<Judgement, TaskRunError> {
+    async fn of_mistakes(&mut self, parts: &Parts, diff: &Diff, without: &str) -> Result<Judgement, TaskRunError> {
         let proving = self.task.context.services.settings.run().proving;
         if proving.mutants == policy::Mutants::Off {
-            return Ok(self.proven(Proof::StayedGreen, NO_ASSERTION));
+            return Ok(self.proven(Proof::StayedGreen, without));
         }
         let (mut tried, mut broke, mut survived) = (Mutants::default(), Vec::new(), Vec::new());
         let (mut lines, mut is_cut, mut in_vain) = (BTreeSet::new(), false, 0);
@@ -280,7 +288,7 @@ impl Runs<'_> {
             0 => format!("; what they assert is not known of a mistake in the new code ({broken})"),
             _ => format!(", and none notices a mistake in the new code ({})", survived.join("; ")),
         };
-        Ok(self.proven(Proof::StayedGreen, &format!("{NO_ASSERTION}{what}")))
+        Ok(self.proven(Proof::StayedGreen, &format!("{without}{what}")))
     }
 
     /// The texts now and at the base of the files in which a change has put lines in the place of others.

@@ -124,6 +124,7 @@ impl Facts<'_> {
                 let at = place.map(|place| format!(" (at {place})")).unwrap_or_default();
                 let what = match rule {
                     Some("outside") => "Something beside the files was changed, which is no part of any work",
+                    Some("nothing_turned") => return "None of the tests that were red before passes now.".to_owned(),
                     Some("rewrote_tests") => "What runs has written to what decides how it is tested",
                     _ => "The checks had nothing against the work, but something else refutes it",
                 };

@@ -24,7 +24,7 @@ impl CountedTests {
         for family in families {
             let moved = self.moved(base, &family);
             let taken: BTreeMap<String, FailedTest> =
-                moved.iter().filter_map(|(id, _)| self.failing.remove_entry(id)).collect();
+                moved.keys().filter_map(|id| self.failing.remove_entry(id)).collect();
             for (id, failed) in taken {
                 self.failing.insert(moved[&id].clone(), failed);
             }

@@ -201,7 +201,7 @@ mod tests {
     fn attempts(number: u32, pass_of_ten: u32) -> Vec<AttemptRecord> {
         let one = |n: u32| {
             let injected = !n.is_multiple_of(5);
-            let passes = if injected { n % 10 < pass_of_ten } else { n % 10 < 8 };
+            let passes = n / 5 % 10 < if injected { pass_of_ten } else { 8 };
             let coin = serde_json::json!({ "probability": 0.8, "injected": injected, "candidates": ["ref-1"] });
             let line = serde_json::json!({
                 "v": 1, "run": run(n % 9), "task": format!("t{n}"), "subtask": "a", "attempt": 2, "session": format!("s{n}"), "agent": "x",

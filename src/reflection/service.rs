@@ -189,8 +189,8 @@ fn already_tried(failure: &FailureContext) -> Option<String> {
     (!tried.is_empty()).then(|| tried.join(" "))
 }
 
-/// `cart.py:3 prices[1:] to prices.`: the first lines that a diff replaces, adds or removes. As many lines as stood in their place replace
-/// them one by one.
+/// `cart.py:3 prices[1:] to prices.`: the first lines that a diff replaces, adds or removes. At least as many lines in the place of others
+/// replace them one by one.
 fn changed_in_short(diff: &str) -> Option<String> {
     let quoted =
         |line: &ChangedLine<'_>| format!("`{}`", shorten(&one_line(&plain(line.text)), LINE_BYTES).replace('`', "'"));
@@ -198,13 +198,12 @@ fn changed_in_short(diff: &str) -> Option<String> {
     let (mut said, mut lines) = (Vec::new(), changed_lines(diff).peekable());
     while lines.peek().is_some() {
         let (old, new) = (block(&mut lines, false), block(&mut lines, true));
-        if old.len() == new.len() {
-            let to = |(old, new)| format!("{} {} to {}", place(old), quoted(old), quoted(new));
-            said.extend(old.iter().zip(&new).map(to));
-        } else {
-            said.extend(old.iter().map(|line| format!("{} {} taken out", place(line), quoted(line))));
-            said.extend(new.iter().map(|line| format!("{} {} added", place(line), quoted(line))));
-        }
+        // Where fewer stand there now, nobody knows which stands for which.
+        let pairs = if old.len() <= new.len() { old.len() } else { 0 };
+        let to = |(old, new)| format!("{} {} to {}", place(old), quoted(old), quoted(new));
+        said.extend(old.iter().zip(&new).take(pairs).map(to));
+        said.extend(old[pairs..].iter().map(|line| format!("{} {} taken out", place(line), quoted(line))));
+        said.extend(new[pairs..].iter().map(|line| format!("{} {} added", place(line), quoted(line))));
     }
     let more = said.len().saturating_sub(CHANGES);
     said.truncate(CHANGES);

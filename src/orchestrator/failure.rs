@@ -140,7 +140,7 @@ impl TaskRun {
     }
 
     /// The failure of the attempt that an earlier process of the run judged last, for the prompt of the one that comes next: from the record of its
-    /// turn, and its diff from the files that the journal names. What is not there any more is not told; that it failed is.
+    /// turn, and its diff from the files that the journal names. What is not there any more is left out; that it failed is not.
     pub async fn recall_failure(&mut self, workspace: &dyn Workspace) {
         let Some((judgement, tree)) = judged_last(&self.past) else { return };
         let Some(last) = &self.last_judged else { return };
@@ -148,12 +148,12 @@ impl TaskRun {
         let records = self.context.services.verdicts.of_session(&last.session).await.unwrap_or_default();
         // Its verdict may be that of an earlier turn.
         let record = records.into_iter().find(|record| record.because == judgement.because);
-        let told = record.as_ref().and_then(|record| record.failure.clone());
-        let check = told.as_ref().and_then(|told| record.as_ref()?.checks.get(told.check?).cloned());
-        let is_known = told.as_ref().is_none_or(|told| !told.files.is_empty());
+        let kept = record.as_ref().and_then(|record| record.failure.clone());
+        let check = kept.as_ref().and_then(|kept| record.as_ref()?.checks.get(kept.check?).cloned());
+        let is_known = kept.as_ref().is_none_or(|kept| !kept.files.is_empty());
         let diff = if is_known { workspace.diff(tree).await.ok() } else { None };
-        let because = told.as_ref().map_or_else(|| judgement.because.clone(), |told| told.because.clone());
-        let (files, of_change) = told.map(|told| (told.files, told.of_change)).unwrap_or_default();
+        let because = kept.as_ref().map_or_else(|| judgement.because.clone(), |kept| kept.because.clone());
+        let (files, of_change) = kept.map(|kept| (kept.files, kept.of_change)).unwrap_or_default();
         let (number, of_change) = of_change.unwrap_or_else(|| (last.attempt, judgement.because.clone()));
         let diff_text = diff.as_ref().map(shown_diff).unwrap_or_default();
         let change = PastChange { number, because: of_change, files, diff: diff_text };

@@ -68,14 +68,14 @@ pub struct TurnRecord {
     /// How risky that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<Risk>,
-    /// What the next attempt is told of it, if it failed.
+    /// What the next prompt says of it, if it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<TurnFailure>,
     /// When it was written.
     pub timestamp: Timestamp,
 }
 
-/// What the next attempt is told of a turn that failed, beside the change itself.
+/// What the next prompt says of a turn that failed, beside the change itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnFailure {

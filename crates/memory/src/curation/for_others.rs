@@ -11,7 +11,7 @@ use crate::toolchain::{
 
 /// Marks of a text beside ASCII.
 const MARKS: &str = "“”‘’–—…•→×≤≥";
-/// From so many words of prose on a sentence holds one of these; none is a usual word of another language that is written alike.
+/// A sentence with this many words of prose, or more, holds one of these; none is a usual word of another language that is written alike.
 const PROSE_WORDS: usize = 3;
 const ENGLISH: [&str; 45] = [
     "the", "of", "to", "is", "are", "be", "and", "not", "with", "for", "from", "by", "before", "after", "when",
@@ -81,7 +81,7 @@ const BETWEEN: [&str; 13] = ["the", "a", "an", "all", "whole", "each", "every", 
 /// Before a file that is a place.
 const PLACES: [&str; 9] = ["in", "at", "of", "from", "by", "and", "that", "when", "because"];
 const ARTICLES: [&str; 3] = ["the", "file", "module"];
-/// Where something is said, and not told to be done.
+/// Before these a sentence states something, and orders nothing.
 const SAID: [&str; 14] =
     ["when", "if", "because", "and", "that", "why", "how", "as", "while", "since", "until", "then", "so", "where"];
 /// With these the sentence says something else about what checks than it seems to.

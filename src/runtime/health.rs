@@ -425,7 +425,9 @@ fn end_in_words(end: CommandEnd) -> String {
         CommandEnd::Exited(status) => format!("exit status {status}"),
         CommandEnd::Signaled(signal) => format!("signal {signal}"),
         CommandEnd::TimedOut => format!("no answer within {} s", ANSWER.as_secs()),
-        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "it was stopped".to_owned(),
+        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped | CommandEnd::TookMemory { .. } => {
+            "it was stopped".to_owned()
+        }
     }
 }
 

@@ -80,7 +80,9 @@ impl CommandAgent {
             CommandEnd::Signaled(signal) => (Ending::Crash, Some(format!("ended by signal {signal}"))),
             CommandEnd::TimedOut => (Ending::Timeout, Some(format!("no end within {} s", self.timeout.as_secs_f64()))),
             CommandEnd::Cancelled => (Ending::Cancelled, Some("interrupted".to_owned())),
-            CommandEnd::Idle | CommandEnd::Stopped => (Ending::Hang, Some("ended by the runtime".to_owned())),
+            CommandEnd::Idle | CommandEnd::Stopped | CommandEnd::TookMemory { .. } => {
+                (Ending::Hang, Some("ended by the runtime".to_owned()))
+            }
         };
         let detail = how.map(|how| {
             let stderr = output.stderr.text();

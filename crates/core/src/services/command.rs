@@ -90,7 +90,8 @@ pub enum Sandboxed {
     #[default]
     InWorkspaces,
     /// In a sandbox of its own, whatever the project has: it may write to its workspace, to the caches of package managers and to a temporary
-    /// directory of its own. For programs that nobody
+    /// directory of its own, and it may take 2 GiB of memory, or twice as much as the same program took that somebody wrote (where the system says
+    /// how much that is: Linux). For programs that nobody
     /// wrote: a change of which a part is taken back may do anything. A project's own `command` sandbox is taken where there is one.
     Walled,
     /// Wherever it works: agents, which are also asked questions in an empty directory. Beside what every program in the
@@ -152,6 +153,11 @@ pub enum CommandEnd {
     Idle,
     /// The runtime ended it: its reader said [`Flow::Stop`], or it did not end after [`Flow::Done`].
     Stopped,
+    /// The runtime ended it: it, and what it started, took more memory than [a program that nobody wrote](Sandboxed::Walled) may.
+    TookMemory {
+        /// How much it might take, in bytes.
+        most: u64,
+    },
 }
 
 impl CommandEnd {
@@ -170,6 +176,7 @@ impl CommandEnd {
             Self::Exited(status) => Some(format!("exited with status {status}")),
             Self::Signaled(signal) => Some(format!("was ended by signal {signal}")),
             Self::TimedOut => Some("took too long".to_owned()),
+            Self::TookMemory { most } => Some(format!("took more than {} MiB of memory", most >> 20)),
             Self::Cancelled | Self::Idle | Self::Stopped => Some("was cancelled".to_owned()),
         }
     }

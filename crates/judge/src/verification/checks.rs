@@ -96,6 +96,12 @@ fn finished(scope: CheckScope, spec: &CheckSpec, output: CommandOutput) -> Check
         CommandEnd::Exited(code) => report.exit_status = Some(code),
         CommandEnd::Signaled(signal) => report.signal = Some(signal),
         CommandEnd::TimedOut | CommandEnd::Idle | CommandEnd::Stopped => report.timed_out = true,
+        // Like one that never ends.
+        CommandEnd::TookMemory { .. } => {
+            report.timed_out = true;
+            let how = output.end.failure().unwrap_or_default();
+            report.output.push(&format!("\n[Ended by the runtime: it {how}.]\n"));
+        }
         CommandEnd::Cancelled => report.status = CheckStatus::NotRun { because: "the run was interrupted".to_owned() },
     }
     if let Some(because) = cannot_start(&report) {

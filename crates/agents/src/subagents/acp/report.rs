@@ -128,7 +128,9 @@ impl Over<'_> {
             CommandEnd::TimedOut => return self.late(),
             CommandEnd::Cancelled => return (Ending::Cancelled, Some("interrupted".to_owned())),
             CommandEnd::Idle => (Ending::Hang, "it said nothing for too long, and was ended".to_owned()),
-            CommandEnd::Stopped => (Ending::AgentError, "it closed its output".to_owned()),
+            CommandEnd::Stopped | CommandEnd::TookMemory { .. } => {
+                (Ending::AgentError, "it closed its output".to_owned())
+            }
         };
         let stderr = self.output.stderr.text();
         let stderr = plain(&stderr);

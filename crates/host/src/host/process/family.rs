@@ -1,5 +1,6 @@
 //! Everything a program started: ending and reaping it.
 
+use super::memory::Held;
 use super::running::Entry;
 use rustix::process::{Pid, Signal, WaitOptions};
 use std::time::{Duration, Instant};
@@ -30,11 +31,9 @@ impl Family {
         let _ = rustix::process::kill_process_group(self.leader, signal);
     }
 
-    /// Looks who is there, so that a descendant is remembered when its parent dies.
-    pub(super) fn look(&self) {
-        if let Some(entry) = &self.entry {
-            entry.look();
-        }
+    /// Looks who is there, so that a descendant is remembered when its parent dies, and what all of them hold.
+    pub(super) fn look(&self) -> Held {
+        self.entry.as_ref().map(Entry::look).unwrap_or_default()
     }
 
     /// Kills the group and every descendant, and reaps those that have become our children.

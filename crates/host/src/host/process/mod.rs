@@ -6,7 +6,7 @@
 //! `/proc` by mark or descent ([`running`]), killed and reaped ([`family`]); this process is the sub-reaper of all of them.
 //! [`runner`] puts these together. The mark names the project and its runtime ([`mark`]), so that the next run can end what
 //! a killed one left running ([`left_behind`]), [`occupants`] says whether anybody is left in a directory,
-//! and [`idle`] whether programs only wait, and for which pipe. Where the project
+//! and [`idle`] whether programs only wait, and for which pipe; [`memory`] says how much memory they take. Where the project
 //! has a sandbox, what works in a workspace is started in it ([`confine`], [`mod@landlock`]).
 
 mod capture;
@@ -18,6 +18,7 @@ mod idle;
 mod landlock;
 mod left_behind;
 mod mark;
+mod memory;
 mod occupants;
 mod runner;
 mod running;

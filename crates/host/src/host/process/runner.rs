@@ -6,9 +6,12 @@ use super::environment::environment;
 use super::family::Family;
 use super::landlock;
 use super::mark::new_mark;
+use super::memory;
 use super::running::{Entry, adopt_orphans, start_child};
 use crate::domain::{CheckCommand, policy};
-use crate::services::{Command, CommandEnd, CommandError, CommandOutput, CommandRunner, Flow, OutputReader, Watch};
+use crate::services::{
+    Command, CommandEnd, CommandError, CommandOutput, CommandRunner, Flow, OutputReader, Sandboxed, Watch,
+};
 use async_trait::async_trait;
 use futures_util::future::{Either, select};
 use process_wrap::tokio::{CommandWrap, CommandWrapper as _, ProcessSession};
@@ -32,6 +35,8 @@ const LINGER: Duration = Duration::from_millis(500);
 const DRAIN: Duration = Duration::from_secs(1);
 /// The first look at the family; each later one waits twice as long, up to [`LOOK_AT_MOST`]. A look costs 1-2 ms.
 const LOOK_FIRST: Duration = Duration::from_millis(100);
+/// The same where memory is limited: a list may grow by 100 MB and more in a second.
+const LOOK_AT_MEMORY: Duration = Duration::from_millis(200);
 /// See [`LOOK_FIRST`].
 const LOOK_AT_MOST: Duration = Duration::from_secs(5);
 /// A program that was just written may be "busy" while another thread's fork still holds it open; it passes at once.
@@ -63,6 +68,7 @@ exec "$@""#;
 pub struct HostRunner {
     state_dir: Option<PathBuf>,
     confine: Option<Confine>,
+    memory: memory::Limits,
 }
 
 impl HostRunner {
@@ -70,7 +76,7 @@ impl HostRunner {
     #[must_use]
     pub fn new() -> Self {
         adopt_orphans();
-        Self { state_dir: None, confine: None }
+        Self { state_dir: None, confine: None, memory: memory::Limits::default() }
     }
 
     /// A runner for the project with this state directory (`.reflection`), once that is there: if this process is
@@ -78,13 +84,18 @@ impl HostRunner {
     #[must_use]
     pub fn of_project(state_dir: PathBuf) -> Self {
         adopt_orphans();
-        Self { state_dir: Some(state_dir), confine: None }
+        Self { state_dir: Some(state_dir), confine: None, memory: memory::Limits::default() }
     }
 
     /// The same, and what works in a workspace of the project is started in its sandbox, or not at all.
     #[must_use]
     pub fn confined(self, project: &policy::Project, sandbox: policy::Sandbox) -> Self {
         Self { confine: Some(Confine::new(project, sandbox)), ..self }
+    }
+
+    #[cfg(test)]
+    pub(super) fn with_memory(self, memory: memory::Limits) -> Self {
+        Self { memory, ..self }
     }
 
     fn start(&self, stdin: Option<UnboundedReceiver<Vec<u8>>>) -> Start<'_> {
@@ -107,14 +118,15 @@ impl Default for HostRunner {
 impl CommandRunner for HostRunner {
     async fn run(&self, command: Command) -> Result<CommandOutput, CommandError> {
         let pump = Pump::new(command.keep_bytes);
-        let limits = Limits { idle: None, linger: Duration::ZERO };
+        let memory = (command.sandboxed == Sandboxed::Walled).then(|| self.memory.of(&command.program));
+        let limits = Limits { idle: None, linger: Duration::ZERO, memory, seen: Some(&self.memory) };
         run(command, pump, limits, self.start(None)).await
     }
 
     async fn run_watched(&self, command: Command, watch: Watch) -> Result<CommandOutput, CommandError> {
         let Watch { reader, stdin, idle, linger } = watch;
         let pump = Pump { reader: Some(reader), ..Pump::new(command.keep_bytes) };
-        run(command, pump, Limits { idle, linger }, self.start(stdin)).await
+        run(command, pump, Limits { idle, linger, memory: None, seen: None }, self.start(stdin)).await
     }
 }
 
@@ -130,16 +142,20 @@ struct Start<'a> {
     hidden: String,
 }
 
-/// Limits that only a watched program has.
-struct Limits {
+/// Limits that only some programs have.
+struct Limits<'a> {
     idle: Option<Duration>,
     linger: Duration,
+    /// How much it and what it started may hold, in bytes.
+    memory: Option<u64>,
+    /// Where what others hold is remembered.
+    seen: Option<&'a memory::Limits>,
 }
 
 async fn run(
     command: Command,
     mut pump: Pump,
-    limits: Limits,
+    limits: Limits<'_>,
     start: Start<'_>,
 ) -> Result<CommandOutput, CommandError> {
     let started = Instant::now();
@@ -199,7 +215,7 @@ impl Running {
     }
 
     /// Reads output until the program ends, or has to be ended.
-    async fn watch(&mut self, command: &Command, limits: &Limits, pump: &mut Pump) -> io::Result<CommandEnd> {
+    async fn watch(&mut self, command: &Command, limits: &Limits<'_>, pump: &mut Pump) -> io::Result<CommandEnd> {
         let limit = tokio::time::sleep(command.timeout);
         tokio::pin!(limit);
         let idle = tokio::time::sleep(limits.idle.unwrap_or_default());
@@ -232,8 +248,13 @@ impl Running {
                     }
                 }
                 () = &mut look => {
-                    self.with_family(|family| family.look()).await;
-                    pause = (pause * 2).min(LOOK_AT_MOST);
+                    let held = self.with_family(|family| family.look()).await.unwrap_or_default();
+                    match (limits.memory, limits.seen) {
+                        (Some(most), _) if held.now > most => return Ok(CommandEnd::TookMemory { most }),
+                        (None, Some(seen)) => seen.saw(&command.program, held.most),
+                        (Some(_) | None, _) => {}
+                    }
+                    pause = (pause * 2).min(if limits.memory.is_some() { LOOK_AT_MEMORY } else { LOOK_AT_MOST });
                     look.as_mut().reset(tokio::time::Instant::now() + pause);
                 }
             }
@@ -246,7 +267,11 @@ impl Running {
             CommandEnd::Exited(_) | CommandEnd::Signaled(_) => {
                 let _ = tokio::time::timeout(LINGER, pump.read_all()).await;
             }
-            CommandEnd::TimedOut | CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => {
+            CommandEnd::TimedOut
+            | CommandEnd::Cancelled
+            | CommandEnd::Idle
+            | CommandEnd::Stopped
+            | CommandEnd::TookMemory { .. } => {
                 // What a program prints because it is ended is not what it had to say.
                 pump.reader = None;
                 self.with_family(|family| {
@@ -272,15 +297,18 @@ impl Running {
 
     /// Reading the process table blocks for milliseconds, so it happens on a thread for that. If this future is
     /// dropped meanwhile, the family is dropped on that thread, which ends it.
-    async fn with_family(&mut self, work: impl FnOnce(&mut Family) + Send + 'static) {
-        let Some(mut family) = self.family.take() else {
-            return;
-        };
+    async fn with_family<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut Family) -> T + Send + 'static,
+    ) -> Option<T> {
+        let mut family = self.family.take()?;
         let done = tokio::task::spawn_blocking(move || {
-            work(&mut family);
-            family
+            let found = work(&mut family);
+            (family, found)
         });
-        self.family = done.await.ok();
+        let (family, found) = done.await.ok()?;
+        self.family = Some(family);
+        Some(found)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::descriptors::keep_descriptors;
 use super::mark;
+use super::memory::Held;
 use super::table::{Marked, Process, Table};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -120,9 +121,11 @@ impl Entry {
         lock(&self.kin).known.len()
     }
 
-    /// Looks who is there.
-    pub(super) fn look(&self) {
-        lock(&self.kin).look(&Table::read());
+    /// Looks who is there, and what all of them hold.
+    pub(super) fn look(&self) -> Held {
+        let mut kin = lock(&self.kin);
+        let found = kin.look(&Table::read());
+        Held::by(found.into_iter().chain(kin.leader.map(|(leader, _)| leader)))
     }
 
     /// All that is to be ended with it: its own, orphans that are nobody's, and dead ones that nobody waits for. What is still unclear

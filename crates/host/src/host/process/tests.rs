@@ -2,7 +2,9 @@
 
 use super::HostRunner;
 use crate::domain::CheckCommand;
-use crate::services::{Command, CommandEnd, CommandError, CommandOutput, CommandRunner, Flow, OutputReader, Watch};
+use crate::services::{
+    Command, CommandEnd, CommandError, CommandOutput, CommandRunner, Flow, OutputReader, Sandboxed, Watch,
+};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -438,4 +440,16 @@ fn what_a_program_started_is_ended_where_the_session_is_led_from_outside_the_pid
     let me = std::env::current_exe().unwrap();
     let test = "host::process::tests::nothing_is_left_after_a_normal_exit_and_a_held_pipe_does_not_hang";
     assert!(unshare(&[me.to_str().unwrap(), "--exact", test]).is_some(), "it fails in a pid namespace of its own");
+}
+
+#[tokio::test]
+async fn what_nobody_wrote_is_ended_where_it_takes_too_much_memory() {
+    // It keeps what it reads, until it is at its end.
+    let line = "head -c 400000000 /dev/zero | tail -c 300000000 | sleep 600";
+    let command = |sandboxed| Command { sandboxed, timeout: Duration::from_secs(60), ..shell(line) };
+    let most = 64 << 20;
+    let runner = HostRunner::new().with_memory(super::memory::Limits::of_at_least(most));
+    let output = runner.run(command(Sandboxed::Walled)).await.unwrap();
+    assert_eq!(output.end, CommandEnd::TookMemory { most });
+    assert_eq!(output.end.failure().as_deref(), Some("took more than 64 MiB of memory"));
 }

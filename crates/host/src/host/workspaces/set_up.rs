@@ -136,6 +136,8 @@ fn how(end: CommandEnd) -> String {
         CommandEnd::Exited(status) => format!("exit status {status}"),
         CommandEnd::Signaled(signal) => format!("ended by signal {signal}"),
         CommandEnd::TimedOut => format!("timed out after {} min", LIMIT.as_secs() / 60),
-        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped => "cancelled".to_owned(),
+        CommandEnd::Cancelled | CommandEnd::Idle | CommandEnd::Stopped | CommandEnd::TookMemory { .. } => {
+            "cancelled".to_owned()
+        }
     }
 }

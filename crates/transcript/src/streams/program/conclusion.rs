@@ -44,7 +44,9 @@ impl Fold {
             CommandEnd::TimedOut => ended(Ending::Timeout, "no end within its time limit"),
             CommandEnd::Idle => ended(Ending::Hang, "nothing was heard of it for too long"),
             CommandEnd::Exited(code) => self.by_exit(code, stderr),
-            CommandEnd::Stopped | CommandEnd::Cancelled => ended(Ending::AgentError, "ended without its last word"),
+            CommandEnd::Stopped | CommandEnd::Cancelled | CommandEnd::TookMemory { .. } => {
+                ended(Ending::AgentError, "ended without its last word")
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! its own, it earns a reflection, and the task is done again on top of what it has to fit.
 
 use super::attempt::Judged;
-use super::checking::{Checked, changed_outside};
+use super::checking::{Checked, align, changed_outside};
 use super::failure::{PastChange, PastFailure, failed_check};
 use super::healer::Doing;
 use super::healing::{Mended, Place};
@@ -13,7 +13,7 @@ use super::resume::LastJudged;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turn::shown_diff;
 use crate::domain::{
-    CheckReport, CheckResults, CheckScope, CheckSpec, EventKind, FailureContext, FailureType, JournalEntry,
+    CheckReport, CheckResults, CheckScope, CheckSpec, EventKind, Expects, FailureContext, FailureType, JournalEntry,
     MergeOutcome, Output, ReflectionId, Status, SubtaskId, TaskMark, Timestamp, TreeId, Verdict,
 };
 use crate::services::{CommitRequest, RebaseOutcome, Rebased, UsageMeter, Workspace};
@@ -99,11 +99,12 @@ impl TaskRun {
                 if let Some(outcome) = self.left_to_person(&workspace.prefix()) {
                     return Ok(Landed::Left(outcome));
                 }
+                let was_there = tree.is_none();
                 let commit = match tree {
                     Some(tree) => self.advance(workspace, &onto, tree).await?,
                     None => onto,
                 };
-                let outcome = MergeOutcome::Merged { commit: commit.clone(), flaky };
+                let outcome = MergeOutcome::Merged { commit: commit.clone(), flaky, was_there };
                 let entry = JournalEntry::MergeEnded { task, attempt, outcome, reflection: None };
                 context.record(entry).await?;
                 self.report.merged = Some(commit);
@@ -214,8 +215,11 @@ impl TaskRun {
         let tip = Tip { room: &*room, tree: &rebased.tip };
         let mut first = self.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
         let beside = self.beside(prepared, &tip, &first).await?;
+        align(&mut first.reports, &beside);
         self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), &beside, &mut first.reports).await?;
-        let red = match self.first_red(prepared, &first, &beside) {
+        // Where nothing is left to merge, what it fixed is fixed in what the checks are compared with.
+        let expects = if new.is_some() { self.task.expects } else { Expects::Nothing };
+        let red = match self.first_red(prepared, &first, (&beside, expects)) {
             Ok(Some(red)) => red,
             Ok(None) => {
                 self.remember(&tree, &first);
@@ -226,8 +230,9 @@ impl TaskRun {
         // A check that fails and then passes on the same files says nothing about them.
         let mut second = self.checks_in(&*room, (part, &tree), checks, false).await?;
         let beside = self.beside(prepared, &tip, &second).await?;
+        align(&mut second.reports, &beside);
         self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), &beside, &mut second.reports).await?;
-        let looked = match self.first_red(prepared, &second, &beside) {
+        let looked = match self.first_red(prepared, &second, (&beside, expects)) {
             Ok(None) => {
                 self.remember(&tree, &second);
                 let red_once =
@@ -302,7 +307,7 @@ impl TaskRun {
         &self,
         prepared: &Prepared,
         checked: &Checked,
-        baseline: &[CheckReport],
+        (baseline, expects): (&[CheckReport], Expects),
     ) -> Result<Option<usize>, String> {
         let checks = &checked.reports;
         if let Some(because) = &checked.not_set_up {
@@ -312,7 +317,7 @@ impl TaskRun {
         if !changed.is_empty() {
             return Err(changed.join("; "));
         }
-        let results = CheckResults::new(checks, baseline, self.task.expects, &self.task.allow);
+        let results = CheckResults::new(checks, baseline, expects, &self.task.allow);
         if let Some(red) = results.counted().find(|&i| !checks[i].passed()) {
             return Ok(Some(red));
         }

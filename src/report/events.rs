@@ -110,16 +110,20 @@ fn stopped(ending: &Ending, files: usize, detail: Option<&str>) -> String {
     format!("agent stopped: {}, {} changed since the base{detail}", ending.as_str(), plural(files, "file"))
 }
 
+/// Said before a commit, where the work of a task brings nothing to what was merged.
+pub(super) const NOTHING_LEFT: &str = "nothing was left to merge: what it changes was there before, in";
+
 /// None where a person is called for it.
 fn merged(outcome: &MergeOutcome) -> Option<String> {
     match outcome {
-        MergeOutcome::Merged { commit, flaky } => {
+        MergeOutcome::Merged { commit, flaky, was_there } => {
             let short: String = commit.chars().take(12).collect();
             let flaky = match flaky.as_slice() {
                 [] => String::new(),
                 names => format!("; flaky, failed once and passed on the same files: {}", names.join(", ")),
             };
-            Some(format!("merged as {short}{flaky}"))
+            let how = if *was_there { NOTHING_LEFT } else { "merged as" };
+            Some(format!("{how} {short}{flaky}"))
         }
         MergeOutcome::LeftToPerson { .. } => None,
         MergeOutcome::Conflict { .. } | MergeOutcome::Red { .. } => {

@@ -234,6 +234,7 @@ impl Night {
         let outcome = MergeOutcome::Merged {
             commit: format!("{:040x}", 0xabc_def_012_345_u64 + i as u64),
             flaky: if i % 20 == 4 { vec!["e2e".to_owned()] } else { Vec::new() },
+            was_there: false,
         };
         self.say(at, JournalEntry::MergeEnded { task: task.clone(), attempt: n, outcome, reflection: None });
         let branch = Some(format!("reflexion/{}/{task}", run()));

@@ -1,6 +1,7 @@
 //! The report's content in its order, once for every form it is printed in.
 
 use super::super::effect_words;
+use super::super::events::NOTHING_LEFT;
 use super::needs::{apply, step};
 use super::value::{
     Fate, Injection, Lesson, Merge, Need, NeedKind, Night, NightAttempt, NightState, NightTask, Step, TaskState,
@@ -303,7 +304,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     lines.extend(kept_earlier(task));
     let mut commands = Vec::new();
     match task.merges.last() {
-        Some(Merge { outcome: MergeOutcome::Merged { commit, flaky }, .. }) => {
+        Some(Merge { outcome: MergeOutcome::Merged { commit, flaky, was_there }, .. }) => {
             if !flaky.is_empty() {
                 let checks: Vec<String> = flaky.iter().take(5).map(|check| foreign(check, 60)).collect();
                 lines.push(text(format!(
@@ -312,14 +313,8 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
                 )));
             }
             let short = commit.get(..12).unwrap_or(commit);
-            match brought_by(night, task, commit) {
-                Some(other) => lines.push(ticked(&format!(
-                    "nothing was left to merge: `{}` had brought the same change, as `{}`",
-                    other.id,
-                    foreign(short, 12)
-                ))),
-                None => lines.push(with_code("merged as ", short, "")),
-            }
+            let how = if *was_there { format!("{NOTHING_LEFT} ") } else { "merged as ".to_owned() };
+            lines.push(with_code(&how, short, ""));
             commands.extend(task.is_patch().then(|| apply(task)));
         }
         _ => {
@@ -360,15 +355,6 @@ fn shown_by(night: &Night, task: &NightTask) -> Option<Line> {
 /// Whether its last attempt was asked for a test, and what came of it.
 fn asked_for_test(night: &Night, task: &NightTask) -> Option<&'static str> {
     Some(night.attempts.get(*task.attempts.last()?)?.asked_for_test?.words())
-}
-
-/// The task that was merged before this one with the same commit.
-fn brought_by<'n>(night: &'n Night, task: &NightTask, commit: &str) -> Option<&'n NightTask> {
-    let at = task.merges.last()?.at;
-    let same = |merge: &Merge| {
-        merge.at < at && matches!(&merge.outcome, MergeOutcome::Merged { commit: other, .. } if other == commit)
-    };
-    night.tasks.iter().find(|other| other.id != task.id && other.merges.iter().any(same))
 }
 
 /// At most this many files of a task are named.

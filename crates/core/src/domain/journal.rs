@@ -625,6 +625,9 @@ pub enum MergeOutcome {
         /// Checks that failed there at first and passed when they ran once more on the same files.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flaky: Vec<String>,
+        /// Nothing was left to merge: what it changes was in what had been merged, and the commit is that one's.
+        #[serde(default, rename = "wasThere", skip_serializing_if = "std::ops::Not::not")]
+        was_there: bool,
     },
     /// It does not fit what was merged before.
     Conflict {

@@ -118,7 +118,7 @@ mod tests {
              attempt 5 was confirmed and conflicts in a, b, c and 1 other file with what was merged before it (kept on `k@5`)"
         );
         assert_eq!(unmerged.kept(), Some("k@5"));
-        unmerged.merge_ended(6, &MergeOutcome::Merged { commit: "c".to_owned(), flaky: Vec::new() });
+        unmerged.merge_ended(6, &MergeOutcome::Merged { commit: "c".to_owned(), flaky: Vec::new(), was_there: false });
         assert_eq!(unmerged, Unmerged::default());
     }
 }

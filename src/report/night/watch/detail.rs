@@ -1,5 +1,6 @@
 //! One task of a run, all that is known of it.
 
+use super::super::super::events::NOTHING_LEFT;
 use super::super::needs::look;
 use super::super::page;
 use super::super::page::Piece;
@@ -61,8 +62,9 @@ pub fn detail(night: &Night, place: usize, times: &Times) -> Vec<Passage> {
     }
     for merge in &task.merges {
         let came = match &merge.outcome {
-            MergeOutcome::Merged { commit, .. } => {
-                format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60))
+            MergeOutcome::Merged { commit, was_there, .. } => {
+                let how = if *was_there { NOTHING_LEFT } else { "merged as" };
+                format!("{how} {}", foreign(commit.get(..12).unwrap_or(commit), 60))
             }
             left @ MergeOutcome::LeftToPerson { .. } => {
                 format!("left to you: {}", foreign(&left.failed().unwrap_or_default(), WORDS))

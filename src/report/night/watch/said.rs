@@ -1,6 +1,6 @@
 //! A journal's entries as lines, for whoever watches a run.
 
-use super::super::super::events::lessons_of;
+use super::super::super::events::{NOTHING_LEFT, lessons_of};
 use super::super::words::{foreign, plural};
 use crate::domain::{JournalEntry, MergeOutcome, RunStop, TaskId, Timestamp, Verdict};
 use serde::Serialize;
@@ -95,7 +95,10 @@ fn split(failed: Option<&str>, parts: usize) -> String {
 fn merged(outcome: &MergeOutcome) -> String {
     let because = || foreign(&outcome.failed().unwrap_or_default(), BYTES);
     match outcome {
-        MergeOutcome::Merged { commit, .. } => format!("merged as {}", foreign(commit.get(..12).unwrap_or(commit), 60)),
+        MergeOutcome::Merged { commit, was_there, .. } => {
+            let how = if *was_there { NOTHING_LEFT } else { "merged as" };
+            format!("{how} {}", foreign(commit.get(..12).unwrap_or(commit), 60))
+        }
         MergeOutcome::LeftToPerson { .. } => format!("left to you: {}", because()),
         MergeOutcome::Conflict { .. } | MergeOutcome::Red { .. } => format!("not merged: {}", because()),
     }

@@ -355,6 +355,7 @@ impl TaskRun {
             part: if last_part { verdict::Part::Last } else { verdict::Part::Earlier },
             expects: self.expects(course),
             is_about_red: self.task.is_fault() || self.task.expects == Expects::Fix,
+            asks: &format!("{}\n{}", self.task.title, self.task.description),
             earlier: &self.earlier_checks(course.attempt.part),
             allow: &self.task.allow,
             ending: &report.ending,

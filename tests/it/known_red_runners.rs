@@ -2,7 +2,7 @@
 //!
 //! Real runners, through the whole loop. Each project has three tests: `one` and `two` fail at the base, `three` passes.
 
-use crate::project::{Project, task_with_check};
+use crate::project::{Project, task, task_with_check, with};
 use serde_json::{Value, json};
 
 /// A project and its runner.
@@ -261,9 +261,46 @@ fn a_red_test_that_fails_with_another_value_refutes_nobody_and_confirms_nothing(
     all(|suite| {
         let ended = ran(suite, &sets(suite, &[("10", "1"), ("20", "21")]), suite.one);
         assert_eq!(ended.task["verdict"], json!("unverifiable"), "{}: {}", suite.all, ended.because);
-        let named = format!("`{}` failed at the base, too, and fails with other words or values now", suite.ids[0]);
+        let named = format!("`{}` still fails, with other", suite.ids[0]);
         assert!(ended.because.contains(&named), "{}: {}", suite.all, ended.because);
     });
+}
+
+/// A bug in a project with two red tests, of which the agent changes one's values at first, and puts them right then.
+fn bug(title: &str, agent: &str) -> (Vec<String>, String) {
+    let project = Project::new(agent);
+    project.write("shop.py", "def days(weeks): return weeks * 6\ndef total(prices): return sum(prices) + 1\n");
+    let tests = "import shop, unittest\nclass T(unittest.TestCase):\n  def test_days(self): self.assertEqual(shop.days(2), 14)\n  \
+                 def test_total(self): self.assertEqual(shop.total([1]), 1)\n";
+    project.write("test_shop.py", tests);
+    project.config(|config| {
+        config["maxAttempts"] = json!(2);
+        config["checks"] = json!([{ "name": "all", "run": "python3 -B -m unittest" }]);
+    });
+    project.tasks(&[with(task("a"), json!({ "type": "bug", "title": title, "checks": [] }))]);
+    project.run(&["run", "--json"]);
+    let runs = project.dir.join(".reflection/runs");
+    let run = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let judged: Vec<Value> = entries.filter(|entry| entry["type"] == "attempt_judged").collect();
+    let word = |entry: &Value, key: &str| entry[key].as_str().unwrap().to_owned();
+    (judged.iter().map(|entry| word(entry, "verdict")).collect(), word(&judged[0], "because"))
+}
+
+#[test]
+fn a_bug_whose_own_red_test_fails_with_other_values_is_not_done_and_that_of_another_task_refutes_nobody() {
+    let wrong_at_first = "n=5; [ $REFLEXION_ATTEMPT = 1 ] || n=7; sed -i \"s/weeks \\* ./weeks * $n/\" shop.py";
+    let (verdicts, because) = bug("A week has seven days", wrong_at_first);
+    assert_eq!(verdicts, ["false_done", "confirmed"], "{because}");
+    assert!(
+        because
+            .contains("; `test_shop.T.test_days` still fails, with other values (`10 != 14`; at the base `12 != 14`)"),
+        "{because}"
+    );
+    assert!(!because.contains("too, but"), "{because}");
+    let (verdicts, because) = bug("Prices are rounded", wrong_at_first);
+    assert_eq!(verdicts, ["unverifiable"], "{because}");
 }
 
 /// A runner of the project's own, that names only what is wrong.

@@ -14,8 +14,10 @@ use self::words::{as_before, has_turned, nothing_changed, only_tests};
 use super::proof;
 use super::results::{loses_tests, no_success, rearranges};
 use crate::domain::{
-    Allow, Change, CheckReport, CheckResults, CheckScope, CheckSpec, Ending, Expects, FailureType, Proof, Verdict,
+    Allow, Change, CheckReport, CheckResults, CheckScope, CheckSpec, CountedTests, Ending, Expects, FailureType, Proof,
+    TestsBeside, Verdict, belongs_to_tests,
 };
+use std::collections::BTreeSet;
 
 /// What is known of an attempt when its checks have run.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +35,8 @@ pub struct Evidence<'a> {
     /// Whether the task is about what is red: a fault, or a fix that is expected. Of any other a test of the project that turns green may be
     /// somebody else's.
     pub is_about_red: bool,
+    /// What the task asks for, in its words.
+    pub asks: &'a str,
     /// Checks of earlier parts alone: what turned green in them is none of this part's doing.
     pub earlier: &'a [CheckSpec],
     /// What the task permits.
@@ -169,9 +173,54 @@ fn by_red(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Option<Judgeme
     if let Some(because) = checks.iter().find_map(|check| no_success(check, check.at_base(baseline)?)) {
         return Some(refuted(evidence, None, because).by_rule("test_count", RUN_ALL));
     }
+    if let Some(red) = results.red_unseen().map(|(red, _)| red).filter(|&red| still_fails(evidence, results, red)) {
+        return Some(refuted(evidence, Some(red), is_red(&checks[red], baseline)));
+    }
     let (red, why) = results.red_unseen()?;
     let because = format!("check `{}` is red ({}); {why}", checks[red].spec.name, checks[red].how());
     Some(Judgement::new(Verdict::Unverifiable, because))
+}
+
+/// Whether the red test that the task is about fails still, with other values: the work that is missing. Of other tests nobody knows whether their
+/// values may have changed, and neither where the change has tests of its own, which may show what it does.
+fn still_fails(evidence: &Evidence<'_>, results: &CheckResults<'_>, red: usize) -> bool {
+    let check = &evidence.checks[red];
+    let changed = check.tests_beside(evidence.baseline).filter(TestsBeside::is_only_changed);
+    let base = check.at_base(evidence.baseline).and_then(|base| base.signature.counted.as_ref());
+    let (Some(beside), Some(base)) = (changed, base) else { return false };
+    let is_open = evidence.is_about_red && !evidence.has_own_check() && results.turned().next().is_none();
+    let has_tests = evidence.change.files.iter().any(|file| belongs_to_tests(file));
+    is_open && !has_tests && beside.changed.iter().all(|test| is_asked_for(test, base, evidence.asks))
+}
+
+/// Whether the words of a task name a test, and none of the other red ones in more words.
+fn is_asked_for(test: &str, base: &CountedTests, asks: &str) -> bool {
+    let asked = words_of(asks);
+    let named = |test: &str| words_of(last_name(test)).intersection(&asked).count();
+    let most = base.failing.keys().filter(|other| *other != test).map(|other| named(other)).max().unwrap_or_default();
+    let mine = named(test);
+    mine > 0 && mine > most
+}
+
+/// A test's own name, of its id.
+fn last_name(test: &str) -> &str {
+    let name = test.split('[').next().unwrap_or(test);
+    name.rsplit(['/', ':', '>', '›']).next().unwrap_or(name)
+}
+
+/// The words of a text that say what it is about, in small letters and in the singular.
+fn words_of(text: &str) -> BTreeSet<String> {
+    const LEAST: usize = 3;
+    const EVERYWHERE: [&str; 12] =
+        ["test", "should", "when", "with", "that", "the", "and", "for", "not", "return", "from", "fail"];
+    let parts = text.split(|c: char| !c.is_alphanumeric()).flat_map(|word| {
+        // `testDays` is two words.
+        let begins = word.char_indices().skip(1).filter(|(_, c)| c.is_uppercase()).map(|(at, _)| at);
+        let ends: Vec<usize> = [0].into_iter().chain(begins).chain([word.len()]).collect();
+        ends.windows(2).map(|part| word[part[0]..part[1]].to_lowercase()).collect::<Vec<_>>()
+    });
+    let singular = parts.map(|word| word.strip_suffix('s').unwrap_or(&word).to_owned());
+    singular.filter(|word| word.len() >= LEAST && !EVERYWHERE.contains(&word.as_str())).collect()
 }
 
 /// All that counts is green: what that proves.

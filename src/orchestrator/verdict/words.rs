@@ -1,6 +1,6 @@
 //! What a verdict rests on, in words.
 
-use crate::domain::{Change, CheckReport, CheckScope, belongs_to_tests};
+use crate::domain::{Change, CheckReport, CheckScope, belongs_to_tests, is_numbered_by_place};
 use crate::prompt::{one_line, shorten};
 use crate::toolchain;
 
@@ -48,7 +48,11 @@ pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: O
         };
         let turned: Vec<&str> = check.tests_turned(baseline).into_iter().filter(|test| !is_said(test)).collect();
         let is_named = named.is_some_and(|named| std::ptr::eq(named, *check));
-        let turned = if turned.is_empty() || is_named { String::new() } else { format!("; {}", passing(&turned)) };
+        let turned = if turned.is_empty() || is_named {
+            String::new()
+        } else {
+            format!("; {}", passing(&turned, check, baseline))
+        };
         let further = further(check, baseline);
         format!(
             "{turned}; check `{name}` is still red, only by tests that failed before ({now} of {before}){further}{stops}"
@@ -100,15 +104,19 @@ pub(super) fn has_turned(check: &CheckReport, baseline: &[CheckReport]) -> Strin
             };
             format!("check `{name}` was red and is green now{failed}")
         }
-        tests => format!("{} in check `{name}`", passing(tests)),
+        tests => format!("{} in check `{name}`", passing(tests, check, baseline)),
     }
 }
 
 /// `test `a` was red and passes now`.
-pub(super) fn passing(tests: &[&str]) -> String {
+pub(super) fn passing(tests: &[&str], check: &CheckReport, baseline: &[CheckReport]) -> String {
+    let ran = |check: &CheckReport| check.signature.counted.as_ref().and_then(|counted| counted.ran);
+    let has_others = check.at_base(baseline).is_some_and(|base| ran(base) != ran(check));
+    let is_numbered = has_others && tests.iter().any(|test| is_numbered_by_place(test));
+    let at_base = if is_numbered { " (as numbered at the base)" } else { "" };
     match tests.len() {
-        1 => format!("test {} was red and passes now", listed(tests)),
-        _ => format!("tests {} were red and pass now", listed(tests)),
+        1 => format!("test {}{at_base} was red and passes now", listed(tests)),
+        _ => format!("tests {}{at_base} were red and pass now", listed(tests)),
     }
 }
 
@@ -147,10 +155,14 @@ pub(super) fn why_it_counts(check: &CheckReport, baseline: &[CheckReport]) -> St
     let Some(base) = check.at_base(baseline).filter(|base| !base.passed()) else { return String::new() };
     if let Some(beside) = check.tests_beside(baseline) {
         let words = beside.words();
+        let more = check.signature.extent.more_than(&base.signature.extent).filter(|_| words.is_empty());
+        let words = more.unwrap_or(words);
         return if words.is_empty() {
             what_is_left(check, base, baseline)
         } else {
-            format!("; it was at the base too, but {words}")
+            // That it was red there is said of each test.
+            let too = if beside.is_only_changed() { "" } else { "it was at the base too, but " };
+            format!("; {too}{words}")
         };
     }
     let same = base.signature.fingerprint == check.signature.fingerprint;
@@ -178,7 +190,9 @@ pub(super) fn what_is_left(check: &CheckReport, base: &CheckReport, baseline: &[
     };
     match check.tests_turned(baseline).as_slice() {
         [] => format!("{further}; {fails}"),
-        turned => format!("{further}; {}, and {fails}: the check asks for all of them", passing(turned)),
+        turned => {
+            format!("{further}; {}, and {fails}: the check asks for all of them", passing(turned, check, baseline))
+        }
     }
 }
 

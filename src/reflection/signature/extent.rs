@@ -63,6 +63,9 @@ pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent
     }
     let text = plain(output);
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| line.len() <= LINE_BYTES).collect();
+    if let Some([counted]) = tests.get_mut(TAP).map(Vec::as_mut_slice) {
+        *counted = counted.saturating_sub(suites(&lines));
+    }
     let mut named = named(&lines);
     let (mut errors, mut errors_alone) = (None, false);
     // What tests print may look like anything; their runner has counted them.
@@ -82,6 +85,14 @@ pub(super) fn extent(check: &CheckReport, found: &Found, output: &str) -> Extent
     named.extend(failed);
     let (printed, cut) = (Some(printed(&text)), check.output.omitted() > 0);
     Extent { tests, lines: named, errors_alone, errors, counts, printed, varies: None, names_all, cut }
+}
+
+/// What TAP counts by its lines, whoever prints it.
+const TAP: &str = "TAP";
+
+/// How many lines of TAP say that a suite failed because tests in it did: those are counted already.
+fn suites(lines: &[&str]) -> u64 {
+    lines.iter().filter(|line| line.trim() == "failureType: 'subtestsFailed'").count() as u64
 }
 
 /// What is printed, line by line.
@@ -485,6 +496,20 @@ mod tests {
             &format!("error: could not compile `x` (lib) due to 1 previous error\n{lint}"),
             false,
         );
+    }
+
+    #[test]
+    fn a_suite_fails_by_its_tests_and_is_no_failure_of_its_own() {
+        let suite = |kind: &str| {
+            format!(
+                "TAP version 13\n# Subtest: all\n    # Subtest: red\n    not ok 1 - red\n      ---\n      failureType: 'testCodeFailure'\n      \
+                 ...\n    1..1\nnot ok 1 - all\n  ---\n  type: 'suite'\n  failureType: '{kind}'\n  ...\n1..1\n# tests 1\n# pass 0\n# fail 1\n"
+            )
+        };
+        let alone = "TAP version 13\n# Subtest: red\nnot ok 1 - red\n  ---\n  failureType: 'testCodeFailure'\n  ...\n1..1\n# tests 1\n# pass 0\n\
+                     # fail 1\n";
+        check_extent(alone, &suite("subtestsFailed"), true);
+        check_extent(alone, &suite("hookFailed"), false);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The tests of a failed run, one by one, and how they differ from those at the base.
 
 use super::printed::Template;
+use super::same_file;
 use crate::toolchain;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use std::cmp::Ordering;
@@ -93,7 +94,10 @@ enum StillFails {
 
 impl FailedTest {
     fn beside(&self, base: &Self) -> StillFails {
-        let sources = self.source.as_ref().zip(base.source.as_ref());
+        if self.has_moved(base) && self.says_what(base) {
+            return StillFails::Same;
+        }
+        let sources = self.source.as_ref().zip(base.source.as_ref()).filter(|_| !self.has_moved(base));
         match sources.and_then(|(now, base)| now.beside(base)) {
             Some(Ordering::Less) => StillFails::Earlier,
             Some(Ordering::Greater) => StillFails::Further,
@@ -101,6 +105,36 @@ impl FailedTest {
             _ if base.says_an_assertion_failed() && !self.says_an_assertion_failed() => StillFails::Broken,
             _ => StillFails::Changed,
         }
+    }
+
+    /// Whether it failed in one file of tests and fails in another one.
+    fn has_moved(&self, base: &Self) -> bool {
+        let of = |test: &'_ Self| test.frame.as_deref().and_then(|frame| frame.split(':').next()).map(str::to_owned);
+        match (of(self), of(base)) {
+            (Some(now), Some(before)) => {
+                !same_file(&now, &before) && toolchain::is_test(&now) && toolchain::is_test(&before)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it says the same as at the base, wherever that is.
+    fn says_what(&self, base: &Self) -> bool {
+        let said = |how: &'_ str| -> Option<(String, String)> {
+            let mut parts = how.splitn(3, '\u{1f}');
+            Some((parts.next()?.to_owned(), parts.nth(1)?.to_owned()))
+        };
+        said(&self.how) == said(&base.how) && self.values == base.values
+    }
+
+    /// The first line of what it says, for a sentence.
+    fn first_words(&self) -> String {
+        const CHARS: usize = 80;
+        // Behind it stands where its values come from.
+        let said = self.values.split("; ").flat_map(str::lines);
+        let line = said.map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+        let shown: String = line.chars().take(CHARS).map(|c| if c == '`' { '\'' } else { c }).collect();
+        if line.chars().count() > CHARS { format!("{shown}…") } else { shown }
     }
 
     /// Whether it is as at the base, or gets further than there: it counts for nobody.
@@ -132,6 +166,8 @@ pub struct TestsBeside {
     pub broken: Vec<String>,
     /// Failed there too, with other words or values: whether that is worse is not known.
     pub changed: Vec<String>,
+    /// Where that is one: the first line of what it says now, and of what it said there.
+    pub changed_words: Option<[String; 2]>,
     /// Failed there too, at a line that they do not reach any more.
     pub earlier: Vec<String>,
     /// Failed there, and neither fail nor pass here: they are not run any more.
@@ -197,11 +233,11 @@ impl TestsBeside {
                 )
             }),
             (!self.changed.is_empty()).then(|| {
-                format!(
-                    "{} failed at the base, too, and {} with other words or values now{question}",
-                    names_of(&self.changed),
-                    fails(&self.changed)
-                )
+                let how = match &self.changed_words {
+                    Some([now, before]) => format!("with other values (`{now}`; at the base `{before}`)"),
+                    None => "with other words or values than at the base".to_owned(),
+                };
+                format!("{} still {}, {how}{question}", names_of(&self.changed), fails(&self.changed))
             }),
             (!self.earlier.is_empty()).then(|| {
                 let (it, was) = if self.earlier.len() == 1 { ("it", "its") } else { ("they", "their") };
@@ -236,7 +272,7 @@ impl TestsBeside {
     #[must_use]
     pub fn is_only_otherwise(&self) -> bool {
         !(self.broken.is_empty() && self.changed.is_empty())
-            && Self { broken: Vec::new(), changed: Vec::new(), ..self.clone() }.is_no_more()
+            && Self { broken: Vec::new(), changed: Vec::new(), changed_words: None, ..self.clone() }.is_no_more()
     }
 
     /// Whether nothing else is wrong than that tests of the base are not run any more.
@@ -250,7 +286,13 @@ impl TestsBeside {
     #[must_use]
     pub fn is_only_unclear(&self) -> bool {
         !(self.unseen.is_empty() && self.changed.is_empty())
-            && Self { unseen: Vec::new(), changed: Vec::new(), ..self.clone() }.is_no_more()
+            && Self { unseen: Vec::new(), changed: Vec::new(), changed_words: None, ..self.clone() }.is_no_more()
+    }
+
+    /// Whether nothing else is wrong than that tests which failed at the base fail with other words or values.
+    #[must_use]
+    pub fn is_only_changed(&self) -> bool {
+        self.unseen.is_empty() && self.is_only_unclear()
     }
 }
 
@@ -347,6 +389,11 @@ impl CountedTests {
                 },
             }
         }
+        if let [test] = beside.changed.as_slice() {
+            let words = [&self.failing[test], &base.failing[test]].map(FailedTest::first_words);
+            beside.changed_words =
+                Some(words).filter(|[now, before]| now != before && !now.is_empty() && !before.is_empty());
+        }
         if matches!((self.ran, base.ran), (Some(now), Some(before)) if now >= before) {
             self.leave_out_renamed(base, &mut beside.new);
         }
@@ -420,6 +467,17 @@ mod tests {
         check(&[("a.py::test_red", "E|a.py|assert 0 == 7")], 3, &[]);
         check(&[("b.py::test_other", "E|b.py|assert 0 == 7")], 3, &["b.py::test_other"]);
         check(&[("tests/a.py::test_r", "E|tests/a.py|assert 1 == 7")], 3, &["tests/a.py::test_r"]);
+        let moved = |file: &str, values: &str| {
+            let mut of = counted(&[("red", &format!("E|{file}|1 == 2"))], 3);
+            let test = of.failing.get_mut("red").unwrap();
+            (test.frame, test.values) = (Some(format!("{file}:7 in red")), values.to_owned());
+            of
+        };
+        let beside = |file: &str, values: &str| moved(file, values).beside(&moved("test/a.test.js", "1 == 2"));
+        assert!(beside("test/b.test.js", "1 == 2").is_no_more());
+        assert_eq!(beside("lib.js", "1 == 2").changed, ["red"]);
+        let other = beside("test/b.test.js", "3 == 2").words();
+        assert_eq!(other, "`red` still fails, with other values (`3 == 2`; at the base `1 == 2`)");
         // Fewer were run, or there are two of it.
         check(&[("tests/a.py::test_r", "E|tests/a.py|assert 0 == 7")], 2, &["tests/a.py::test_r"]);
         let two = [("a.py::test_r", "E|a.py|assert 0 == 7"), ("b.py::test_r", "E|b.py|assert 0 == 7")];

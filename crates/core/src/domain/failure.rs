@@ -355,6 +355,20 @@ impl Extent {
         self.counts_no_more_than(base) && (base.cut || self.lines.iter().all(known))
     }
 
+    /// What fails here and does not at the base, in words; none where nothing does, as far as it is known.
+    #[must_use]
+    pub fn more_than(&self, base: &Self) -> Option<String> {
+        let more = self.tests.iter().find_map(|(runner, now)| {
+            let before = base.tests.get(runner).map(Vec::as_slice).unwrap_or_default();
+            let (now, before): (u64, u64) = (now.iter().sum(), before.iter().sum());
+            (now > before).then(|| format!("{runner} counts {now} that fail, and counted {before} at the base"))
+        });
+        let is_new = |(line, now): &(&String, &usize)| base.lines.get(*line).is_none_or(|before| *now > before);
+        let line =
+            || self.lines.iter().find(is_new).map(|(line, _)| format!("this is new: `{}`", line.replace('`', "'")));
+        if self.is_within(base) { None } else { more.or_else(line) }
+    }
+
     /// Whether no runner, and no line, counts more that fails than at the base.
     fn counts_no_more_than(&self, base: &Self) -> bool {
         let tests = self.tests.iter().all(|(runner, now)| match base.tests.get(runner) {

@@ -1,6 +1,6 @@
 //! Tests that their runner numbers by their place, so that a case put before them gives them another id.
 
-use super::{CountedTests, FailedTest};
+use super::{CountedTests, FailedTest, same_file};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands behind the id of a test that is new, where its id is that of another one at the base.
@@ -19,7 +19,11 @@ impl CountedTests {
     /// now.align(&base);
     /// assert!(now.failing.contains_key("test_mean[items1]"));
     /// ```
+    ///
+    /// Several tests of one name (`red`, `red (2)`) are numbered like that, too. Of these, what one says and its file tell which it is, so that a
+    /// new one before it takes nothing of it.
     pub fn align(&mut self, base: &Self) {
+        self.align_names(base);
         let families: BTreeSet<String> = self.failing.keys().filter_map(|id| family(id)).collect();
         for family in families {
             let moved = self.moved(base, &family);
@@ -28,6 +32,32 @@ impl CountedTests {
             for (id, failed) in taken {
                 self.failing.insert(moved[&id].clone(), failed);
             }
+        }
+    }
+
+    /// Gives each of several tests of one name that fails the number that it had.
+    fn align_names(&mut self, base: &Self) {
+        let is_known = |id: &String| self.failing.get(id).is_some_and(|now| is_it(now, &base.failing[id]));
+        let open: Vec<String> = base.failing.keys().filter(|id| !is_known(id)).cloned().collect();
+        for old in open {
+            let is_one = |id: &&String| *id != &old && name(id) == name(&old);
+            let mut same = self.failing.keys().filter(is_one).filter(|id| {
+                let is_of_another = base.failing.get(*id).is_some_and(|before| is_it(&self.failing[*id], before));
+                !is_of_another && is_it(&self.failing[*id], &base.failing[&old])
+            });
+            let Some(now) = same.next().cloned() else { continue };
+            self.swap(&now, &old);
+        }
+    }
+
+    /// Two tests have each other's id from now on.
+    fn swap(&mut self, one: &str, other: &str) {
+        let (first, second) = (self.failing.remove(one), self.failing.remove(other));
+        self.failing.extend(first.map(|failed| (other.to_owned(), failed)));
+        self.failing.extend(second.map(|failed| (one.to_owned(), failed)));
+        if let Some(passed) = &mut self.passed {
+            let [first, second] = [one, other].map(|id| passed.remove(id));
+            passed.extend(first.then(|| other.to_owned()).into_iter().chain(second.then(|| one.to_owned())));
         }
     }
 
@@ -86,6 +116,33 @@ fn family(id: &str) -> Option<String> {
         before = c;
     }
     (masked != case).then(|| format!("{test}[{masked}]"))
+}
+
+/// Whether a runner numbers this test by its place among others, so that its id may be another one's in another run.
+#[must_use]
+pub fn is_numbered_by_place(id: &str) -> bool {
+    family(id).is_some() || name(id) != id
+}
+
+/// The id of one of several tests of one name, without its number.
+fn name(id: &str) -> &str {
+    let number =
+        |rest: &'_ str| rest.strip_suffix(')')?.rsplit_once(" (").map(|(name, number)| (name.len(), number.to_owned()));
+    match number(id) {
+        Some((length, number)) if !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => &id[..length],
+        _ => id,
+    }
+}
+
+/// Whether a test that fails is the one that failed at the base: in the same file, and it says the same.
+fn is_it(now: &FailedTest, before: &FailedTest) -> bool {
+    let file =
+        |test: &'_ FailedTest| test.frame.as_deref().and_then(|frame| frame.split(':').next()).map(str::to_owned);
+    let is_one = match (file(now), file(before)) {
+        (Some(now), Some(before)) => same_file(&now, &before),
+        (now, before) => now == before,
+    };
+    says_the_same(now, before) && is_one
 }
 
 fn says_the_same(now: &FailedTest, before: &FailedTest) -> bool {
@@ -147,5 +204,31 @@ mod tests {
         // These are no numbers of places.
         check(&[("t[3-4]", "1 == 2")], &[("t[5-4]", "1 == 2")], 5);
         check(&[("test_a1", "1 == 2")], &[("test_a2", "1 == 2")], 5);
+    }
+
+    #[test]
+    fn a_new_test_of_the_name_of_a_red_one_takes_nothing_of_it() {
+        let with = |failing: &[(&str, &str, &str)], passed: &[&str]| {
+            let failed = |(id, file, values): &(&str, &str, &str)| {
+                let frame = Some(format!("{file}:3"));
+                ((*id).to_owned(), FailedTest { values: (*values).to_owned(), frame, ..FailedTest::default() })
+            };
+            let passed = Some(passed.iter().map(|&id| id.to_owned()).collect());
+            CountedTests { failing: failing.iter().map(failed).collect(), passed, ..CountedTests::default() }
+        };
+        let check = |mut now: CountedTests, expected: &CountedTests| {
+            now.align(&with(&[("red", "b.js", "1 == 2")], &[]));
+            assert_eq!(now, *expected);
+        };
+        // It passes, and stands before it: the red one is not seen to pass.
+        let expected = with(&[("red", "b.js", "1 == 2")], &["red (2)"]);
+        check(with(&[("red (2)", "b.js", "1 == 2")], &["red"]), &expected);
+        // Of another file, or with other words, it is another one.
+        for (file, values) in [("a.js", "1 == 2"), ("b.js", "1 == 3")] {
+            let other = with(&[("red (2)", file, values)], &["red"]);
+            check(other.clone(), &other);
+        }
+        let both = with(&[("red", "a.js", "3 == 4"), ("red (2)", "b.js", "1 == 2")], &[]);
+        check(both, &with(&[("red (2)", "a.js", "3 == 4"), ("red", "b.js", "1 == 2")], &[]));
     }
 }

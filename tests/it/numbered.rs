@@ -1,0 +1,105 @@
+//! Cases that their runner numbers by their place, in a project whose suite is red: a small runner prints what pytest prints of such cases.
+
+use crate::project::{Project, Ran, task, with};
+use serde_json::{Value, json};
+
+/// Cases of `test_calc.py` by their place, and functions of `test_new.py`.
+const SUITE: &str = r#"import importlib.util, sys, traceback
+sys.dont_write_bytecode = True
+import test_calc
+failed, passed = [], 0
+def line(error, test):
+    frames = traceback.extract_tb(error.__traceback__)
+    return [frame.lineno for frame in frames if frame.filename.endswith(test.split("::")[0])][-1]
+def run(test, given, call):
+    global passed
+    try:
+        call()
+        passed += 1
+    except AssertionError as error:
+        failed.append((test, given, str(error), line(error, test), "AssertionError"))
+    except Exception as error:
+        failed.append((test, given, f"{type(error).__name__}: {error}", line(error, test), type(error).__name__))
+for n, (items, result) in enumerate(test_calc.CASES):
+    run(f"test_calc.py::test_mean[items{n}-result{n}]", f"items = {items}, result = {result}", lambda: test_calc.mean(items, result))
+if importlib.util.find_spec("test_new"):
+    import test_new
+    for name in dir(test_new):
+        if name.startswith("test_"):
+            run(f"test_new.py::{name}", "", getattr(test_new, name))
+if failed:
+    print(" FAILURES ".center(80, "="))
+for test, given, said, at, kind in failed:
+    print(f" {test.split('::')[1]} ".center(80, "_") + f"\n\n{given}\n\n>       assert\nE       {said}\n\n{test.split('::')[0]}:{at}: {kind}")
+if failed:
+    print(" short test summary info ".center(80, "="))
+for test, given, said, *_ in failed:
+    print(f"FAILED {test} - {said}")
+words = ([f"{len(failed)} failed"] if failed else []) + ([f"{passed} passed"] if passed else [])
+print(f" {', '.join(words)} in 0.01s ".center(80, "="))
+sys.exit(1 if failed else 0)
+"#;
+const CALC: &str = "def mean(items):\n    return sum(items) // len(items)\n";
+const TESTS: &str = "import calc\n\nCASES = [\n    ([2, 4], 3),\n    ([1, 2], 1.5),\n    ([4], 4),\n    ([2, 3], 2.5),\n]\n\n\ndef mean(items, result):\n    \
+                     found = calc.mean(items)\n    assert found == result, f\"assert {found} == {result}\"\n";
+/// A case that passes, before all others.
+const AT_THE_TOP: &str = "sed -i 's/^CASES = \\[/CASES = [\\n    ([8], 8),/' test_calc.py";
+/// One of the red cases is put right.
+const FIXES_ONE: &str = "sed -i 's/^    return/    if items == [1, 2]:\\n        return 1.5\\n    return/' calc.py";
+
+/// The work of an agent on a bug, with the project's red suite for a check, by this command.
+fn ran(agent: &str, command: &str) -> (Project, Ran) {
+    let project = Project::new(agent);
+    for (path, text) in [("suite.py", SUITE), ("calc.py", CALC), ("test_calc.py", TESTS)] {
+        project.write(path, text);
+    }
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        config["checks"] = json!([{ "name": "suite", "run": "python3 -B suite.py" }]);
+    });
+    project
+        .tasks(&[with(task("a"), json!({ "type": "bug", "title": "The mean of two numbers is cut", "checks": [] }))]);
+    let ran = project.run(&[command, "--json"]);
+    (project, ran)
+}
+
+fn because(project: &Project) -> String {
+    let runs = project.dir.join(".reflection/runs");
+    let run = std::fs::read_dir(runs).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.is_dir()).unwrap();
+    let journal = std::fs::read_to_string(run.join("journal.jsonl")).unwrap();
+    let mut entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    entries.find(|entry| entry["type"] == "attempt_judged").unwrap()["because"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_case_before_red_ones_makes_none_of_them_a_new_failure_and_a_night_merges_the_fix_of_one() {
+    let (project, ran) = ran(&format!("{AT_THE_TOP}; {FIXES_ONE}"), "overnight");
+    let (task, said) = (ran.task("a"), because(&project));
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("turned_green")), "{said}");
+    assert!(
+        said.contains("test `test_calc.py::test_mean[items1-result1]` (as numbered at the base) was red"),
+        "{said}"
+    );
+    assert!(said.contains("only by tests that failed before (1 of 2)"), "{said}");
+    assert!(task["merged"].is_string(), "{task} {}", ran.stderr);
+}
+
+#[test]
+fn red_cases_that_move_prove_nothing_of_wrong_work() {
+    let wrong = "sed -i 's/^def mean(items):/def mean(items, scale=1):\\n    if scale != 1:\\n        return \"wrong\"/' calc.py";
+    let (project, ran) = ran(&format!("{AT_THE_TOP}; {wrong}"), "run");
+    let (task, said) = (ran.task("a"), because(&project));
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("stayed_green")), "{said}");
+    assert!(
+        said.contains("its tests end alike without the rest of the change, too") || said.contains("its tests pass"),
+        "{said}"
+    );
+}
+
+#[test]
+fn of_two_red_cases_with_other_values_nobody_knows_which_one_a_bug_is_about() {
+    let rounds = "sed -i 's/sum(items) .. len(items)/int(sum(items) \\/ len(items) + 0.9)/' calc.py";
+    let (project, ran) = ran(rounds, "run");
+    let (task, said) = (ran.task("a"), because(&project));
+    assert_eq!(task["verdict"], json!("unverifiable"), "{said}");
+}

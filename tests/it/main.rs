@@ -31,8 +31,10 @@ mod lessons;
 #[cfg(feature = "llm")]
 mod llm;
 mod made_up_night;
+mod names;
 mod night;
 mod notify;
+mod numbered;
 mod overnight;
 mod parts;
 mod project;

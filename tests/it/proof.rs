@@ -394,7 +394,7 @@ fn honest_work_is_not_accused_by_what_a_command_names() {
 }
 
 #[test]
-fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_breaks_old_code_is() {
+fn a_new_test_that_only_calls_is_no_proof_and_one_that_looks_at_a_value_is() {
     let case = Case { calc: RIGHT, runs: Some((Some("green"), Some("red"))), ..CASE };
     let three = with_test(
         "echo 'def sub(a, b, c=0): return a - b - c\ndef add(a, b): return a + b' > calc.py",
@@ -404,14 +404,18 @@ fn a_new_test_that_only_calls_with_other_arguments_is_no_proof_and_one_that_brea
     let none = format!("{RIGHT}def name(a): return a and a.strip()\n");
     let fixes = "sed -i 's/return a and a.strip()/return a and a.strip() or \"\"/' calc.py";
     let meets = with_test(fixes, "self.assertEqual(calc.name(None).upper(), \"\")");
-    check(&Case { agent: &meets, calc: &none, ends: ("confirmed", Some("stayed_green")), ..case });
+    // It meets nothing at all without the change, and asks for a value with it.
+    check(&Case { agent: &meets, calc: &none, ends: ("confirmed", Some("new_test")), ..case });
     let asserts = with_test(fixes, "self.assertEqual(calc.name(None), \"\")");
     check(&Case { agent: &asserts, calc: &none, ends: ("confirmed", Some("new_test")), ..case });
-    // What breaks is code that the base has.
+    // What breaks is code that the base has; but the test looks at nothing that comes of it, and of a task that does not say what it is, a
+    // mistake that nobody notices says more.
     let crashes = format!("{RIGHT}def name(a):\n  return a.strip()\n");
     let fixes = "sed -i 's/  return a.strip()/  a = str(a)\\n  return a.strip()/' calc.py";
     let calls = with_test(fixes, "calc.name(None)");
-    check(&Case { agent: &calls, calc: &crashes, ends: ("confirmed", Some("new_test")), ..case });
+    check(&Case { agent: &calls, calc: &crashes, ends: ("confirmed", Some("stayed_green")), ..case });
+    let looks = with_test(fixes, "self.assertEqual(calc.name(None), \"None\")");
+    check(&Case { agent: &looks, calc: &crashes, ends: ("confirmed", Some("new_test")), ..case });
 }
 
 /// Proof and mistakes of a change that adds `code` to calc.py, and a new test of this body.

@@ -11,11 +11,12 @@
 //!
 //! Code that knows the tests' own input passes both.
 //!
-//! What a part is test and what is code is in [`parts`], how a run is read in [`outcome`]; [`mutants`] makes mistakes in new code, and
-//! [`hunks`] finds the lines that no check notices.
+//! What a part is test and what is code is in [`parts`], how a run is read in [`outcome`]; [`names`] tells what a change brings from what it
+//! does, [`mutants`] makes mistakes in new code, and [`hunks`] finds the lines that no check notices.
 
 mod hunks;
 mod mutants;
+mod names;
 mod outcome;
 mod parts;
 mod seen;
@@ -83,6 +84,8 @@ struct Runs<'a> {
     walls: Walls,
     /// Old tests notice every mistake that was made in the new code.
     tests_in_vain: bool,
+    /// Of the runs that are counted, those that take none from mistakes in new code.
+    not_counted: u32,
     /// When this began, and how long the attempt had taken by then.
     began: Duration,
     attempt: Duration,
@@ -304,14 +307,6 @@ fn beyond(mut report: CheckReport, whole: &CheckReport, baseline: &[CheckReport]
     (is_more || !passes_all).then_some(report)
 }
 
-/// Whether a change takes no line of code away but the heads of functions.
-fn adds_only(diff: &str) -> bool {
-    let gone = review::lines(diff).filter_map(|(file, line)| Some((file, line.strip_prefix('-')?)));
-    let is_code = |(file, _): &(&str, &str)| toolchain::is_code(file) && !belongs_to_tests(file);
-    let mut gone = gone.filter(is_code);
-    gone.all(|(file, line)| line.trim().is_empty() || toolchain::takes_values(file, line))
-}
-
 /// The tests are those of the base: nothing about how they run may be another one.
 fn contradiction_alone(check: &CheckReport, base: &CheckReport) -> Option<String> {
     contradiction(check, base, false)
@@ -383,6 +378,7 @@ impl TaskRun {
             seen: Vec::new(),
             walls: self.seen.walls(),
             tests_in_vain: false,
+            not_counted: 0,
             began,
             attempt: began.saturating_sub(course.began),
         };
@@ -581,17 +577,15 @@ impl Runs<'_> {
                  {needs_both}"
             )));
         }
-        let shows = self.shows(&t, parts);
-        if !parts.rewritten && shows != Shows::Difference {
-            return self.of_new_code(parts, diff, shows).await;
-        }
-        Ok(if parts.rewritten {
-            self.unverifiable(&format!(
+        if parts.rewritten {
+            return Ok(self.unverifiable(&format!(
                 "{passes} only with the tests that the attempt has changed, and with the rest of its change: {needs_both}"
-            ))
-        } else {
-            self.proven(Proof::NewTest, &self.fail_without(&t))
-        })
+            )));
+        }
+        match self.shows(&t, parts) {
+            Shows::Difference => self.of_difference(parts, diff, &t).await,
+            shows => self.of_new_code(parts, diff, shows).await,
+        }
     }
 
     /// That new tests fail without the change, and which.
@@ -638,19 +632,10 @@ impl Runs<'_> {
             let why = format!("its tests {alike} without the rest of the change, too");
             return Ok(self.proven(Proof::StayedGreen, &why));
         }
-        let shows = self.shows(&t, parts);
-        // That something is there which was not, any test may assert of what is only added.
-        let is_fault = self.task.task.is_fault() || self.confirmed.expects == Expects::Fix;
-        if shows == Shows::Difference && (is_fault || !adds_only(&diff.text)) {
-            return Ok(self.proven(Proof::NewTest, &self.fail_without(&t)));
+        match self.shows(&t, parts) {
+            Shows::Difference => self.of_difference(parts, diff, &t).await,
+            shows => self.of_new_code(parts, diff, shows).await,
         }
-        let judgement = self.of_new_code(parts, diff, shows).await?;
-        let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none();
-        Ok(if shows == Shows::Difference && is_open {
-            self.proven(Proof::NewTest, &self.fail_without(&t))
-        } else {
-            judgement
-        })
     }
 
     /// The verdict as it is; of examples in the documentation of code, why they prove nothing.
@@ -672,10 +657,14 @@ impl Runs<'_> {
         outcome.is_red && !matches!(self.walls, Walls::Fail(_)) && outcome.was_denied()
     }
 
+    /// Whether the task is about what is wrong.
+    fn is_of_fault(&self) -> bool {
+        self.task.task.is_fault() || self.task.task.expects == Expects::Fix
+    }
+
     /// What the new tests show of the change by how they fail without it.
     fn shows(&self, t: &Outcome, parts: &Parts) -> Shows {
-        let (task, baseline) = (&self.task.task, &self.prepared.baseline);
-        let is_fault = task.is_fault() || task.expects == Expects::Fix;
+        let (task, baseline, is_fault) = (&self.task.task, &self.prepared.baseline, self.is_of_fault());
         // What else turned green may be all that they show, where it is somebody else's.
         let has_others = self.confirmed.judgement.proof == Some(Proof::StayedGreen) && !self.turned().is_empty();
         let breaks = t.breaks_old_code(baseline, parts);

@@ -11,6 +11,7 @@ use crate::orchestrator::verdict::Judgement;
 use crate::prompt::{one_line, shorten};
 use crate::services::Diff;
 use crate::toolchain;
+use crate::toolchain::Brings;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A line of a file with another one in its place.
@@ -25,6 +26,8 @@ struct Mistake {
     called: Option<String>,
     /// It is what stood there before.
     is_old: bool,
+    /// It is in what a function takes, of which a test may ask for no more than that it is there.
+    is_taken: bool,
 }
 
 impl Mistake {
@@ -101,47 +104,12 @@ fn mutants(file: &str, is: &str, removed: &[&str]) -> Vec<toolchain::Mutant> {
     toolchain::mutants(file, &part).into_iter().filter_map(whole).collect()
 }
 
-/// Follows the lines of a change through what functions take, which may go over several.
-#[derive(Default)]
-struct Taking {
-    /// The line that is still of it, and how many brackets are open there.
-    next: Option<(String, usize, i32)>,
-}
-
-impl Taking {
-    /// Whether a line is of what a function takes.
-    fn is_in(&mut self, file: &str, number: usize, is: &str) -> bool {
-        let open = match self.next.take() {
-            Some((of, next, open)) if of == file && next == number => Some(open),
-            _ => toolchain::takes_values(file, is).then_some(0),
-        };
-        let open = open.map(|open| open + toolchain::open_brackets(file, is));
-        self.next = open.filter(|open| *open > 0).map(|open| (file.to_owned(), number + 1, open));
-        open.is_some()
-    }
-}
-
-/// Follows the lines of a change through functions that are new with it.
-#[derive(Default)]
-struct InNew {
-    next: Option<(String, usize)>,
-}
-
-impl InNew {
-    /// Whether a line follows the head of a new function, with nothing old between; `replaces`: it stands in the place of an old one.
-    fn is_in(&mut self, file: &str, number: usize, is: &str, replaces: bool) -> bool {
-        let goes_on = self.next.take().is_some_and(|(of, next)| of == file && next == number);
-        let is_new = goes_on || toolchain::takes_values(file, is) && !replaces;
-        self.next = is_new.then(|| (file.to_owned(), number + 1));
-        is_new
-    }
-}
-
 /// Mistakes in the added lines of code, those first that tests notice most surely. What stood there is one where it is an earlier form of the
-/// line at this place.
+/// line at this place; `brings` is what a line brings, by its file and number.
 fn mistakes(
     diff: &str,
     is_code: impl Fn(&str) -> bool,
+    brings: impl Fn(&str, usize) -> Option<Brings>,
     is_earlier_form: impl Fn(&str, usize, &str) -> bool,
 ) -> Vec<Mistake> {
     let mut found: Vec<(usize, Mistake)> = Vec::new();
@@ -149,42 +117,48 @@ fn mistakes(
         let of_file = review::lines(diff).filter(|(of, _)| *of == file);
         of_file.filter_map(|(_, line)| line.strip_prefix('-')).collect()
     };
-    let (replaced, mut taking, mut in_new) = (review::replaced_lines(diff), Taking::default(), InNew::default());
+    let replaced = review::replaced_lines(diff);
     let mut lines = review::added_lines(diff).peekable();
     while let Some((file, number, is)) = lines.next() {
         if !toolchain::is_code(file) || !is_code(file) {
             continue;
         }
-        let taken = taking.is_in(file, number, is);
+        let brings = brings(file, number);
+        // Without it, what the change does cannot be reached: whoever asks for its name notices.
+        if brings == Some(Brings::Listed) {
+            continue;
+        }
+        let is_taken = brings == Some(Brings::Takes);
         // What only the change makes of this line, nothing but its tests asks for.
         let was = replaced
             .get(&(file, number))
-            .filter(|was| !taken && toolchain::lends_itself(file, is, was) && is_earlier_form(file, number, was));
+            .filter(|was| !is_taken && toolchain::lends_itself(file, is, was) && is_earlier_form(file, number, was));
         found.extend(was.map(|was| {
             let (file, is, becomes) = (file.to_owned(), is.to_owned(), (*was).to_owned());
-            (0, Mistake { file, number, is, becomes, called: None, is_old: true })
+            (0, Mistake { file, number, is, becomes, called: None, is_old: true, is_taken })
         }));
         // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
         let guards = toolchain::gives_up(file, is)
             || lines
                 .peek()
                 .is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && toolchain::gives_up(file, line));
-        let is_in_new = in_new.is_in(file, number, is, replaced.contains_key(&(file, number)));
         let mut made = mutants(file, is, &removed_of(file));
         // A new function would give back nothing instead, which any test notices; and a loop would not end.
         let leaves = |line: &str| line.trim_start().starts_with("break");
         let leaves_loop =
             lines.peek().is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && leaves(line));
-        if is_in_new || leaves_loop {
+        if brings.is_some() || leaves_loop {
             made.retain(|mutant| !mutant.in_old);
         }
+        made.retain(|mutant| brings.is_none() || !mutant.only_old);
         made.sort_by_key(|mutant| !mutant.in_old);
-        for (more, toolchain::Mutant { rank, line, called, in_old }) in made.into_iter().take(OF_A_LINE).enumerate() {
+        for (more, toolchain::Mutant { rank, line, called, in_old, .. }) in made.into_iter().take(OF_A_LINE).enumerate()
+        {
             let rank = if in_old { 0 } else { rank };
             // Each line first.
-            let rank = 1 + rank + more * SECOND + if guards { GUARDS } else { 0 } + if taken { TAKEN } else { 0 };
+            let rank = 1 + rank + more * SECOND + if guards { GUARDS } else { 0 } + if is_taken { TAKEN } else { 0 };
             let (file, is) = (file.to_owned(), is.to_owned());
-            found.push((rank, Mistake { file, number, is, becomes: line, called, is_old: false }));
+            found.push((rank, Mistake { file, number, is, becomes: line, called, is_old: false, is_taken }));
         }
     }
     found.sort_by_key(|(rank, _)| *rank);
@@ -193,8 +167,6 @@ fn mistakes(
 
 /// Said where a new test fails without the change as an empty one would.
 const NO_ASSERTION: &str = "without the rest of the change, no new test fails by what it asserts";
-/// Said where a new test asserts of what the change only adds, which may be no more than that it is there.
-const ONLY_ADDED: &str = "without the rest of the change, what its new tests ask for is not there";
 
 impl Runs<'_> {
     /// New tests fail without the new code only because it is not there, as an empty test would: do they notice a mistake in it? Where none
@@ -205,8 +177,7 @@ impl Runs<'_> {
         diff: &Diff,
         shows: Shows,
     ) -> Result<Judgement, TaskRunError> {
-        let prefix = if shows == Shows::Difference { ONLY_ADDED } else { NO_ASSERTION };
-        let judgement = self.of_mistakes(parts, diff, prefix).await?;
+        let judgement = self.of_mistakes(parts, diff, NO_ASSERTION).await?;
         let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none();
         if shows == Shows::Break && is_open {
             return Ok(self.proven(Proof::NewTest, "the code as it was breaks with its tests"));
@@ -214,20 +185,28 @@ impl Runs<'_> {
         Ok(judgement)
     }
 
-    async fn of_mistakes(&mut self, parts: &Parts, diff: &Diff, without: &str) -> Result<Judgement, TaskRunError> {
+    /// Makes mistakes in the new code, one by one, until a new test notices one; `without` is what is known without that.
+    pub(super) async fn of_mistakes(
+        &mut self,
+        parts: &Parts,
+        diff: &Diff,
+        without: &str,
+    ) -> Result<Judgement, TaskRunError> {
         let proving = self.task.context.services.settings.run().proving;
         if proving.mutants == policy::Mutants::Off {
             return Ok(self.proven(Proof::StayedGreen, without));
         }
         let (mut tried, mut broke, mut survived) = (Mutants::default(), Vec::new(), Vec::new());
-        let (mut lines, mut is_cut, mut in_vain) = (BTreeSet::new(), false, 0);
+        let (mut lines, mut is_cut, mut in_vain) = (BTreeSet::new(), false, self.not_counted);
+        let apart = self.apart(parts).await?;
+        let brings = |file: &str, number: usize| apart.files.get(file)?.lines.get(&number).copied();
         let is_code = |file: &str| !parts.tests.iter().chain(&parts.settings).any(|test| test == file);
         let texts = self.texts_replaced(&diff.text).await?;
         let is_earlier_form = |file: &str, number: usize, was: &str| {
             let texts = texts.get(file);
             texts.is_some_and(|(now, base)| toolchain::is_earlier_form(file, (now, number), (base, was)))
         };
-        let mistakes = mistakes(&diff.text, is_code, is_earlier_form);
+        let mistakes = mistakes(&diff.text, is_code, brings, is_earlier_form);
         let mut why_none = match &self.walls {
             _ if mistakes.is_empty() => "no line of the new code lends itself to a mistake".to_owned(),
             Walls::Fail(because) => because.clone(),
@@ -243,15 +222,19 @@ impl Runs<'_> {
                 }
                 break;
             }
+            // Who notices none in what it does may look at no more than what it takes.
+            if mistake.is_taken && (tried.survived > 0 || !apart.does_something()) {
+                continue;
+            }
             let is_new = mistake.is_old || lines.insert((mistake.file.clone(), mistake.number));
             if !is_new && tried.survived >= MUTANTS {
                 continue;
             }
             let before = self.counted.runs;
             let noticed = self.notices(parts, &mistake).await?;
-            // What stood there may do the same: that nobody notices it says nothing, and takes no runs from other mistakes.
-            if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone | Noticed::Unclear(BREAKS))) {
-                in_vain = proving.max_runs.min(in_vain + self.counted.runs - before);
+            // What stood there may do the same, or is what old tests are red of: that says nothing, and takes no runs from other mistakes.
+            if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone | Noticed::Unclear(_))) {
+                in_vain = (proving.max_runs + self.not_counted).min(in_vain + self.counted.runs - before);
             }
             if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone)) {
                 continue;
@@ -321,10 +304,17 @@ impl Runs<'_> {
         }
         let Some(text) = toolchain::with_line(file, &text, *number, (is, becomes)) else { return no_code() };
         let tree = workspace.with_texts(tree, &[(file.clone(), text)]).await?;
-        let with_new = self.twice(&tree, no_success, Within::Walls).await?;
-        if let Err(because) = self.walls_hold(&with_new).await? {
+        let doubt = (no_success as super::Doubt, self.prepared.baseline.as_slice());
+        let first = self.run(&tree, None, doubt, Within::Walls).await?;
+        if let Err(because) = self.walls_hold(&first).await? {
             return Ok(Err(because));
         }
+        // What breaks by no assertion says nothing, once or twice.
+        let first = first.of_tests(self.confirmed.checks);
+        if first.is_red && !first.asserts_beyond(&Outcome::default(), parts) {
+            return Ok(Ok(Noticed::Unclear(BREAKS)));
+        }
+        let with_new = self.twice(&tree, no_success, Within::Walls).await?;
         let with_new = with_new.of_tests(self.confirmed.checks);
         if !with_new.asserts_beyond(&Outcome::default(), parts) {
             return Ok(Ok(if with_new.is_red { Noticed::Unclear(BREAKS) } else { Noticed::ByNone }));
@@ -353,16 +343,16 @@ mod tests {
     }
 
     /// `line: what it becomes` of each mistake in a change, in their order.
-    fn order(diff: &str) -> Vec<String> {
+    fn order(diff: &str, brings: impl Fn(&str, usize) -> Option<Brings>) -> Vec<String> {
         let of = |mistake: Mistake| format!("{}:{}", mistake.number, mistake.called.unwrap_or(mistake.becomes));
-        mistakes(diff, |_| true, |_, _, was| was != "a = 0").into_iter().map(of).collect()
+        mistakes(diff, |_| true, brings, |_, _, was| was != "a = 0").into_iter().map(of).collect()
     }
 
     #[test]
     fn what_a_function_does_comes_before_what_it_takes() {
         let diff = "diff --git a/log.py b/log.py\n--- a/log.py\n+++ b/log.py\n@@ -10,0 +11,6 @@\n+def share(\n+    entries,\n+    limit=5,\n\
                     +):\n+    few = entries[:2]\n+    return len(few) / len(entries)\n";
-        let all = order(diff);
+        let all = order(diff, |_, line| Some(if line < 15 { Brings::Takes } else { Brings::InNew }));
         assert_eq!(
             (all[0].as_str(), all.last().unwrap().as_str()),
             ("16:    return len(few) * len(entries)", "13:    limit=6,")
@@ -373,8 +363,12 @@ mod tests {
     fn what_stood_in_a_line_is_the_first_mistake_in_it() {
         let diff = "diff --git a/log.py b/log.py\n--- a/log.py\n+++ b/log.py\n@@ -1,4 +1,4 @@\n-def label(name):\n+def label(name, unit=1):\n \n\
                     -    return name\n+    return f\"{name}{unit}\"\n # end\n@@ -9 +9,2 @@\n-a = 1\n+b = c\n+d = e\n";
-        assert_eq!(order(diff), ["3:    return name", "3:another value of its kind", "1:def label(name, unit=2):"]);
+        let takes = |_: &str, line: usize| (line == 1).then_some(Brings::Takes);
+        assert_eq!(
+            order(diff, takes),
+            ["3:    return name", "3:another value of its kind", "1:def label(name, unit=2):"]
+        );
         let other = "diff --git a/log.py b/log.py\n--- a/log.py\n+++ b/log.py\n@@ -1 +1 @@\n-a = 0\n+a = 1 + b\n";
-        assert_eq!(order(other)[0], "1:a = 2 + b", "no earlier form of it");
+        assert_eq!(order(other, |_, _| None)[0], "1:a = 2 + b", "no earlier form of it");
     }
 }

@@ -58,7 +58,7 @@ fn around(path: &str, lines: &[&str], at: usize) -> Vec<String> {
 }
 
 /// The name of what a line opens, if that is more than a step of the code.
-fn opened(code: &str) -> Option<String> {
+pub(super) fn opened(code: &str) -> Option<String> {
     const STEPS: [&str; 24] = [
         "if", "elif", "elsif", "else", "for", "foreach", "while", "until", "unless", "switch", "case", "default",
         "match", "when", "try", "catch", "except", "finally", "rescue", "ensure", "with", "do", "loop", "begin",

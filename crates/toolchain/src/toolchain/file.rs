@@ -33,11 +33,16 @@ pub(super) struct File {
     pub(super) missing_names: Vec<Pattern>,
     pub(super) assertions: Vec<Pattern>,
     pub(super) mutations: Vec<Mutation>,
+    pub(super) other_values: Vec<OtherValue>,
     pub(super) not_mutated: Vec<Pattern>,
     pub(super) effects: Vec<Pattern>,
     pub(super) denied: Vec<Pattern>,
     pub(super) gives_up: Vec<Pattern>,
     pub(super) takes_values: Vec<Pattern>,
+    pub(super) opens_block: Vec<Pattern>,
+    pub(super) exports: Vec<Pattern>,
+    pub(super) options: Vec<Pattern>,
+    pub(super) imports: Vec<Pattern>,
     pub(super) line_remarks: Vec<String>,
     pub(super) remark: Vec<Remark>,
     pub(super) takes_tests: Vec<String>,
@@ -232,6 +237,10 @@ impl File {
             of("denied", &self.denied),
             of("gives_up", &self.gives_up),
             of("takes_values", &self.takes_values),
+            of("opens_block", &self.opens_block),
+            of("exports", &self.exports),
+            of("options", &self.options),
+            of("imports", &self.imports),
         ];
         let inline =
             self.inline.iter().flat_map(|inline| [("inline.begins", &inline.begins), ("inline.ends", &inline.ends)]);
@@ -306,6 +315,20 @@ pub(super) struct Mutation {
     /// Only where the second group's word stands in the third group again.
     #[serde(default)]
     pub(super) repeats: bool,
+    /// Of those with the same word, the first that fits is made.
+    #[serde(default)]
+    pub(super) one_of: Option<String>,
+    /// Not in a function that is new: whatever looks at its result would notice.
+    #[serde(default)]
+    pub(super) only_old: bool,
+}
+
+/// What makes another value of the same kind, see `config/toolchains/README.md`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OtherValue {
+    pub(super) only: Vec<String>,
+    pub(super) is: String,
 }
 
 /// A program that stops at a failure unless it is asked not to, see `config/toolchains/README.md`.

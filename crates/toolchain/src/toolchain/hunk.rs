@@ -9,8 +9,8 @@ use std::ops::Range;
 /// Lines of code that a change has put in the place of others; either may be none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    old: Range<usize>,
-    new: Range<usize>,
+    pub(super) old: Range<usize>,
+    pub(super) new: Range<usize>,
     /// The function, or whatever begins at the beginning of a line, that it is in: hunks of one have the same number.
     pub function: usize,
     /// How many lines it adds and removes.
@@ -24,8 +24,10 @@ pub struct Hunk {
 /// The change of one file's code. Tests among the code are no part of it: they stay as the change has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeChange {
-    old: Vec<String>,
-    new: Vec<String>,
+    pub(super) old: Vec<String>,
+    pub(super) new: Vec<String>,
+    /// The number of each line of `new` in the file, from 1.
+    pub(super) numbers: Vec<usize>,
     tests: String,
     /// Without those that only change comments, doc strings and empty lines.
     pub hunks: Vec<Hunk>,
@@ -77,7 +79,7 @@ impl CodeChange {
             let (function, lines) = (head.unwrap_or_default(), was.len() + is.len());
             hunks.push(Hunk { old: was, new: is, function, lines, replaces, place });
         }
-        Some(Self { old, new, tests, hunks })
+        Some(Self { old, new, numbers, tests, hunks })
     }
 
     /// Whether it is another one in nothing but comments and doc strings.
@@ -116,7 +118,7 @@ impl CodeChange {
         self.with_tests(&self.old.concat())
     }
 
-    fn with_tests(&self, code: &str) -> String {
+    pub(super) fn with_tests(&self, code: &str) -> String {
         if self.tests.is_empty() { code.to_owned() } else { Apart::together(code, &self.tests) }
     }
 }

@@ -12,6 +12,7 @@
 //! assert_eq!((said.runner, said.green), ("unittest", false));
 //! ```
 
+mod brought;
 mod counts;
 mod earlier;
 mod file;
@@ -27,6 +28,7 @@ mod remark;
 mod summary;
 mod table;
 
+pub use brought::{Brings, Brought};
 pub use counts::Counts;
 pub use earlier::is_earlier_form;
 pub use file::{FileError, Manager, Project, Reuse, Wrapper};
@@ -34,8 +36,8 @@ pub use hunk::{CodeChange, Hunk};
 pub use inline::{Apart, has_inline_tests, inline_tests, says_a_name_is_missing};
 pub use junit::{TestOutcome, TestResult, junit};
 pub use mutant::{
-    Mutant, effect, gives_up, imports_more, lends_itself, mutants, open_brackets, says_an_assertion_failed,
-    says_it_was_denied, takes_values, with_line,
+    Mutant, effect, gives_up, imports_more, lends_itself, mutants, says_an_assertion_failed, says_it_was_denied,
+    takes_values, with_line,
 };
 pub use opens::{is_assertion, is_test_attribute, may_hold_tests, opens_test, tests_in};
 pub use programs::{Purpose, interprets, only_prints, package_runner, purpose, wrapper};

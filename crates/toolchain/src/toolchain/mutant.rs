@@ -1,6 +1,6 @@
 //! Small wrong changes of a line of code, to see whether a test notices.
 
-use super::file::Mutation;
+use super::file::{Mutation, OtherValue};
 use super::inline::inline_tests;
 use super::remark::{remarks, with_examples};
 use super::table::{ending, table};
@@ -16,6 +16,8 @@ pub struct Mutant {
     pub called: Option<String>,
     /// In a function that was there before, it is the surest one: tests of what that did do not come here.
     pub in_old: bool,
+    /// It is made in a function that was there before alone: of a new one, whatever looks at its result would notice.
+    pub only_old: bool,
 }
 
 /// A line with a mistake: a condition that is turned round, a number that is one too large, another operation. At most one of each kind, the
@@ -37,28 +39,82 @@ pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
     if is_not_mutated(&code) {
         return Vec::new();
     }
-    let made = table().mutations.iter().enumerate().filter_map(
-        |(rank, Mutation { from, to, only, called, in_old, repeats })| {
-            if !only.is_empty() && !ending(path).is_some_and(|ending| only.contains(&ending)) {
-                return None;
-            }
-            let found = from.regex()?.captures(&code)?;
-            let whole = found.get(0)?;
-            let of_code = |at: usize| found.get(at).map_or("", |group| group.as_str());
-            if *repeats && !words(of_code(3)).any(|word| word == of_code(2)) {
-                return None;
-            }
-            // Of the line itself: what stands in quotes is hidden in the code.
-            let group = |at: usize| found.get(at).map_or("", |group| &line[group.range()]);
-            let new = match to {
-                Some(to) => (1..=3).fold(to.clone(), |to, at| to.replace(&format!("${at}"), group(at))),
-                None => one_more(&line[whole.range()])?,
+    let mut made: Vec<Mutant> = Vec::new();
+    let mut done: Vec<&str> = Vec::new();
+    for (rank, mutation) in table().mutations.iter().enumerate() {
+        if mutation.one_of.as_deref().is_some_and(|kind| done.contains(&kind)) {
+            continue;
+        }
+        if let Some(new) = mutated(path, (line, &code), mutation) {
+            done.extend(mutation.one_of.as_deref());
+            let Mutation { called, in_old, only_old, .. } = mutation;
+            made.push(Mutant { rank, line: new, called: called.clone(), in_old: *in_old, only_old: *only_old });
+        }
+    }
+    made
+}
+
+/// A line with one mistake, where it can be made in it.
+fn mutated(path: &str, (line, code): (&str, &str), mutation: &Mutation) -> Option<String> {
+    let Mutation { from, to, only, called, repeats, .. } = mutation;
+    let ending = ending(path);
+    if !only.is_empty() && !ending.as_ref().is_some_and(|ending| only.contains(ending)) {
+        return None;
+    }
+    let found = from.regex()?.captures(code)?;
+    let whole = found.get(0)?;
+    let of_code = |at: usize| found.get(at).map_or("", |group| group.as_str());
+    if *repeats && !words(of_code(3)).any(|word| word == of_code(2)) {
+        return None;
+    }
+    // A value that goes on in the next line has no end here.
+    if called.is_some() && !is_whole(of_code(2)) {
+        return None;
+    }
+    // Of the line itself: what stands in quotes is hidden in the code.
+    let group = |at: usize| found.get(at).map_or("", |group| &line[group.range()]);
+    let new = match to {
+        Some(to) => {
+            let to = if to.contains("$other") {
+                let is_its = |other: &&OtherValue| ending.as_ref().is_some_and(|ending| other.only.contains(ending));
+                to.replace("$other", &table().other_values.iter().find(is_its)?.is)
+            } else {
+                to.clone()
             };
-            let line = format!("{}{new}{}", &line[..whole.start()], &line[whole.end()..]);
-            Some(Mutant { rank, line, called: called.clone(), in_old: *in_old })
-        },
-    );
-    made.collect()
+            fill(&to, [group(1), group(2), group(3)])
+        }
+        None => one_more(&line[whole.range()])?,
+    };
+    Some(format!("{}{new}{}", &line[..whole.start()], &line[whole.end()..]))
+}
+
+/// A text with groups in the place of `$1` to `$3`; what stands in a group stays as it is.
+fn fill(to: &str, groups: [&str; 3]) -> String {
+    let mut parts = to.split('$');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let at = part.chars().next().and_then(|c| c.to_digit(10)).and_then(|at| at.checked_sub(1));
+        match at.and_then(|at| groups.get(at as usize)) {
+            Some(group) => text.extend([*group, &part[1..]]),
+            None => text.extend(["$", part]),
+        }
+    }
+    text
+}
+
+/// Whether all brackets are closed that code opens.
+fn is_whole(code: &str) -> bool {
+    let mut open = Vec::new();
+    for c in code.chars() {
+        match c {
+            '(' | '[' | '{' => open.push(c),
+            ')' | ']' | '}' if !matches!((open.pop(), c), (Some('('), ')') | (Some('['), ']') | (Some('{'), '}')) => {
+                return false;
+            }
+            _ => {}
+        }
+    }
+    open.is_empty()
 }
 
 fn words(code: &str) -> impl Iterator<Item = &str> {
@@ -198,18 +254,6 @@ pub fn takes_values(path: &str, line: &str) -> bool {
     table().takes_values.iter().any(|pattern| pattern.is_match(code.trim()))
 }
 
-/// How many more brackets a line of code opens than it closes.
-///
-/// ```
-/// # use reflexion_toolchain::toolchain::open_brackets;
-/// assert_eq!(["def add(", "    a=')',", "):"].map(|line| open_brackets("a.py", line)), [1, 0, -1]);
-/// ```
-#[must_use]
-pub fn open_brackets(path: &str, line: &str) -> i32 {
-    let one = |c: char| i32::from(c == '(') - i32::from(c == ')');
-    code(path, line).chars().map(one).sum()
-}
-
 /// Whether a line of a failing check says that the system kept a program from something.
 ///
 /// ```
@@ -304,9 +348,8 @@ mod tests {
             assert_eq!(made.as_deref(), Some(expected), "{line}");
         };
         first_in_old("a.py", "    if end is None:", "    if True or (end is None):");
-        first_in_old("a.py", "    end = end or '!'", "    end = None or '!'");
+        first_in_old("a.py", "    raise ValueError('no x')", "    raise ValueError(\"?\")");
         first_in_old("a.ts", "  if (end === undefined) {", "  if (true || end === undefined) {");
-        first_in_old("a.ts", "  const e = end ?? '!';", "  const e = null ?? '!';");
         first_in_old("a.py", "    if a < b:", "    if False and (a < b):");
         check("a.py", "    if end is None:", Some("    if end is not None:"));
         check("a.py", "    if end is not None:", Some("    if end is None:"));
@@ -320,10 +363,9 @@ mod tests {
         // A name keeps the value that it had.
         check("a.py", "    text = text.upper()", Some("    pass"));
         check("a.py", "    text = between.join(text)", Some("    pass"));
-        check("a.py", "    text = read(x)", None);
-        check("a.py", "    total += price", Some("    pass"));
+        check("a.py", "    total += price", Some("    total += price; total += price"));
+        check("a.py", "    flags |= price", Some("    pass"));
         check("a.ts", "  text = text.trim();", Some("  ;"));
-        check("a.ts", "  const text = text_of(a);", None);
         check("a.py", "    done = True", Some("    done = False"));
         check("a.go", "\treturn n + 1", Some("\treturn n + 2"));
         check("a.py", "    return a * b", Some("    return a + b"));
@@ -337,14 +379,34 @@ mod tests {
             ("a.py", "    return 'no ' + x + 'y'", "(('no ' + x + 'y'))"),
             ("a.js", "  return `Hi ${name}; bye}`;", "((`Hi ${name}; bye}`));"),
             ("a.js", "  return \"Hello\";", "((\"Hello\"));"),
+            ("a.js", "  return { ...a, b }", "(({ ...a, b }))"),
+            ("a.js", "f((a) => { return a })", "((a)) })"),
+            ("a.py", "    yield x.upper()", "((x.upper()))"),
+            ("a.py", "    yield from x", "((x))"),
+            ("a.py", "    text = read(x)", "((read(x)))"),
+            ("a.py", "    text = (text or \"\").strip()", "(\"\")).strip()"),
+            ("a.py", "    end = end or '!'", "('!')"),
         ] {
-            let mutant = mutants(file, line).into_iter().find(|mutant| mutant.called.is_some()).unwrap();
+            let mutant = mutants(file, line).into_iter().find(|mutant| mutant.called.is_some()).expect(line);
             assert!(mutant.line.ends_with(ends), "{mutant:?}");
         }
-        check("a.go", "\treturn keys(o)", None);
+        for (file, line) in [
+            ("a.js", "  return {"),
+            ("a.js", "  return f(() => {"),
+            ("a.py", "    x = f("),
+            ("a.go", "\treturn keys(o)"),
+        ] {
+            assert!(mutants(file, line).iter().all(|mutant| mutant.called.is_none()), "{line}");
+        }
         // A call whose result nobody takes may be missing.
-        check("a.py", "    stack.append(x)", Some("    pass"));
-        check("a.js", "  stack.push(x);", Some("  ;"));
+        check("a.py", "    stack.clear(x)", Some("    pass"));
+        check("a.js", "  stack.pop(x);", Some("  ;"));
+        // What adds something does it twice, so that there is something in any case.
+        check("a.py", "    stack.append(x)", Some("    stack.append(x); stack.append(x)"));
+        check("a.js", "  this.#words.push(x)", Some("  this.#words.push(x); this.#words.push(x)"));
+        assert!(
+            mutants("a.py", "    stack.append(x)").iter().all(|mutant| mutant.called.as_deref() != Some("nothing"))
+        );
         check("a.py", "stack.append(x)", None);
         let kinds: Vec<usize> = mutants("a.py", "    return xs[0] + 1").iter().map(|mutant| mutant.rank).collect();
         assert!(kinds.len() > 2 && kinds.is_sorted(), "{kinds:?}");

@@ -1,8 +1,8 @@
 //! The files of `config/toolchains/`, and those that a project adds, as one table.
 
 use super::file::{
-    BuildCache, FailureLine, File, FileError, Inline, Manager, Marks, Mutation, Project, Quoted, Remark, Review,
-    StopsEarly, SummaryLine, Wrapper,
+    BuildCache, FailureLine, File, FileError, Inline, Manager, Marks, Mutation, OtherValue, Project, Quoted, Remark,
+    Review, StopsEarly, SummaryLine, Wrapper,
 };
 use super::pattern::Pattern;
 use super::programs::Known;
@@ -33,11 +33,16 @@ pub(super) struct Table {
     pub(super) missing_names: Vec<Pattern>,
     pub(super) assertions: Vec<Pattern>,
     pub(super) mutations: Vec<Mutation>,
+    pub(super) other_values: Vec<OtherValue>,
     pub(super) not_mutated: Vec<Pattern>,
     pub(super) effects: Vec<Pattern>,
     pub(super) denied: Vec<Pattern>,
     pub(super) gives_up: Vec<Pattern>,
     pub(super) takes_values: Vec<Pattern>,
+    pub(super) opens_block: Vec<Pattern>,
+    pub(super) exports: Vec<Pattern>,
+    pub(super) options: Vec<Pattern>,
+    pub(super) imports: Vec<Pattern>,
     pub(super) stand_ins: GlobSet,
     pub(super) holds_paths: GlobSet,
     pub(super) build_caches: Vec<BuildCache>,
@@ -182,11 +187,16 @@ impl Table {
             table.missing_names.extend(file.missing_names);
             table.assertions.extend(file.assertions);
             table.mutations.extend(file.mutations);
+            table.other_values.extend(file.other_values);
             table.not_mutated.extend(file.not_mutated);
             table.effects.extend(file.effects);
             table.denied.extend(file.denied);
             table.gives_up.extend(file.gives_up);
             table.takes_values.extend(file.takes_values);
+            table.opens_block.extend(file.opens_block);
+            table.exports.extend(file.exports);
+            table.options.extend(file.options);
+            table.imports.extend(file.imports);
             table.takes_tests.extend(file.takes_tests);
             table.takes_modules.extend(file.takes_modules);
             table.compares.extend(file.compares);

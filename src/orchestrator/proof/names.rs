@@ -1,0 +1,141 @@
+//! Whether new tests notice more of a change than what it brings by name: that a function, a parameter, an option or an export is there, any
+//! test can assert of something new, whatever it does.
+
+use super::outcome::Outcome;
+use super::parts::Parts;
+use super::{Runs, Shows, Walls, Within};
+use crate::domain::Proof;
+use crate::orchestrator::results::no_success;
+use crate::orchestrator::task::TaskRunError;
+use crate::orchestrator::verdict::Judgement;
+use crate::services::{Diff, Taken};
+use crate::toolchain;
+use crate::toolchain::{Brought, CodeChange};
+use std::collections::BTreeMap;
+
+/// A change of code, in what it brings by name and in what it does.
+#[derive(Debug, Default)]
+pub(super) struct Apart {
+    /// Files of code, by name.
+    pub(super) files: BTreeMap<String, Brought>,
+    /// What does something as a whole: data, files that are gone.
+    whole: Vec<String>,
+    /// A file of it cannot be taken apart, or might do harm where no wall stops it.
+    is_closed: bool,
+}
+
+/// How much of a change its new tests notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notices {
+    /// What it does in code that was there.
+    Deeds,
+    /// There is nothing but what it brings.
+    Brought,
+    /// With that alone they pass.
+    NamesAlone,
+    /// That is not known.
+    Unknown,
+}
+
+impl Apart {
+    fn has_names(&self) -> bool {
+        self.files.values().any(|brought| brought.names)
+    }
+
+    fn has_deeds(&self) -> bool {
+        !self.whole.is_empty() || self.files.values().any(|brought| brought.deeds)
+    }
+
+    /// Whether no code is gone, and none stands in the place of other code.
+    fn only_adds(&self) -> bool {
+        self.whole.is_empty() && !self.files.values().any(|brought| brought.removes)
+    }
+
+    /// Whether there is a line of it that is more than what something takes, or is called.
+    pub(super) fn does_something(&self) -> bool {
+        let is_body = |brought: &Brought| brought.lines.values().any(|brings| *brings == toolchain::Brings::InNew);
+        self.has_deeds() || self.files.values().any(is_body)
+    }
+}
+
+impl Runs<'_> {
+    /// T is red by what new tests assert. That proves the change where they notice something that it does, in code that was there or by a mistake
+    /// in what is new.
+    pub(super) async fn of_difference(
+        &mut self,
+        parts: &Parts,
+        diff: &Diff,
+        t: &Outcome,
+    ) -> Result<Judgement, TaskRunError> {
+        let before = self.counted.runs;
+        let notices = self.notices_deeds(parts).await?;
+        // A line that is only added may do anything that such a test asks for.
+        let is_proof = notices == Notices::Deeds && (self.is_of_fault() || !self.apart(parts).await?.only_adds());
+        if is_proof {
+            return Ok(self.proven(Proof::NewTest, &self.fail_without(t)));
+        }
+        let because = match notices {
+            Notices::NamesAlone => "its new tests pass with nothing of the change but the names that it brings",
+            Notices::Deeds | Notices::Brought | Notices::Unknown => {
+                "without the rest of the change, what its new tests ask for is not there"
+            }
+        };
+        // That it was asked takes no run from the mistakes.
+        self.not_counted += self.counted.runs - before;
+        let judgement = self.of_mistakes(parts, diff, because).await?;
+        let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none();
+        // A fault that shows where nothing could be tried is one all the same.
+        let shows = notices == Notices::Deeds || notices == Notices::Unknown && self.is_of_fault();
+        Ok(if shows && is_open { self.proven(Proof::NewTest, &self.fail_without(t)) } else { judgement })
+    }
+
+    /// Runs the new tests on what the change brings, without what it does.
+    async fn notices_deeds(&mut self, parts: &Parts) -> Result<Notices, TaskRunError> {
+        let apart = self.apart(parts).await?;
+        match (apart.has_names(), apart.has_deeds()) {
+            (false, _) => return Ok(Notices::Deeds),
+            (true, false) => return Ok(Notices::Brought),
+            (true, true) if apart.is_closed || matches!(self.walls, Walls::Fail(_)) => return Ok(Notices::Unknown),
+            (true, true) => {}
+        }
+        let (workspace, now) = (&self.prepared.workspace, &self.confirmed.change.tree);
+        let whole = Taken { files: apart.whole.clone(), inline: Vec::new() };
+        let tree = workspace.blend(now, &workspace.base(), &whole).await?;
+        let deeds = apart.files.iter().filter(|(_, brought)| brought.deeds);
+        let texts: Vec<(String, String)> = deeds.map(|(file, brought)| (file.clone(), brought.text.clone())).collect();
+        let tree = workspace.with_texts(&tree, &texts).await?;
+        let outcome = self.twice(&tree, no_success, Within::Walls).await?;
+        if self.walls_hold(&outcome).await?.is_err() {
+            return Ok(Notices::Unknown);
+        }
+        let outcome = outcome.of_tests(self.confirmed.checks);
+        Ok(match outcome.is_red {
+            false => Notices::NamesAlone,
+            true if self.shows(&outcome, parts) == Shows::Difference => Notices::Deeds,
+            true => Notices::Unknown,
+        })
+    }
+
+    /// Takes the code of a change apart.
+    pub(super) async fn apart(&self, parts: &Parts) -> Result<Apart, TaskRunError> {
+        let (workspace, tree) = (&self.prepared.workspace, &self.confirmed.change.tree);
+        let base = workspace.base();
+        let mut apart = Apart::default();
+        for name in &parts.code {
+            let (old, new) = (workspace.text(&base, name).await?, workspace.text(tree, name).await?);
+            let texts = old.iter().chain(&new);
+            let has_effects = texts.into_iter().any(|text| toolchain::effect(name, text).is_some());
+            let change = new.as_ref().filter(|_| toolchain::is_code(name)).and_then(|new| {
+                CodeChange::between(name, old.as_deref().unwrap_or_default(), new).map(|change| change.brought(name))
+            });
+            let Some(brought) = change else {
+                apart.is_closed |= parts.inline.contains(name);
+                apart.whole.push(name.clone());
+                continue;
+            };
+            apart.is_closed |= has_effects && brought.deeds;
+            apart.files.insert(name.clone(), brought);
+        }
+        Ok(apart)
+    }
+}

@@ -58,6 +58,7 @@ fn reflection(n: usize, subtask: String) -> Reflection {
         already_tried: None,
         signature: None,
         failure: None,
+        replaces: None,
         foreign: false,
     }
 }

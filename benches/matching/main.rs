@@ -50,6 +50,7 @@ fn lesson(number: usize, log: &Log) -> Lesson {
         already_tried: None,
         signature: None,
         failure: None,
+        replaces: None,
         foreign: false,
     };
     Lesson {

@@ -48,8 +48,8 @@ def model(options, **more):
     }
 
 
-def project(options, where, chunk):
-    """A git repository with a stub per problem, its tasks, and the tests beside it."""
+def project(options, where, chunk, **settings):
+    """A git repository with a stub per problem, its tasks, and the tests beside it; `settings` replace keys of its project.json."""
     shutil.rmtree(where, ignore_errors=True)
     repo, tests = os.path.join(where, "project"), os.path.join(where, "tests")
     os.makedirs(repo)
@@ -88,6 +88,7 @@ def project(options, where, chunk):
             "generationTimeoutMs": 300_000,
             "generator": {"type": "llm", **model(options, maxTokens=500)},
         },
+        **settings,
     }, indent=2))
     write(os.path.join(repo, ".gitignore"), ".reflection/\nmemory/*.jsonl\n")
     git = ["git", "-C", repo, "-c", "user.name=bench", "-c", "user.email=bench@localhost"]

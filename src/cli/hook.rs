@@ -1,7 +1,7 @@
 //! `reflexion hook`.
 //!
-//! `stop` and `session-start` run inside somebody else's session, at every stop: they are answered before anything else
-//! of the program starts, end with 0 whatever happens, and write nothing on stdout.
+//! `stop`, `session-start` and `after-tool` run inside somebody else's session, often: they are answered before anything else
+//! of the program starts, end with 0 whatever happens, and write nothing on stdout but what `--verify` and `--learn` ask for.
 
 use super::args::{
     Args, Command, HookArgs, HookCallArgs, HookCommand, HookInstallArgs, HookPlaceArgs, HookUninstallArgs,
@@ -9,10 +9,12 @@ use super::args::{
 use super::exit::UsageError;
 use super::output::{errln, outln};
 use super::{Exit, judge, project};
-use crate::domain::CaptureMode;
+use crate::domain::{CaptureMode, FailureContext};
 use crate::layer::Svc;
-use crate::runtime::{HookAgent, HookCall, HookChanged, HookMode, HookScope, HookVerify, Installing, Stopped};
-use crate::services::{CompletionVerifier, Settings};
+use crate::runtime::{
+    HookAgent, HookCall, HookChanged, HookLearn, HookMode, HookScope, HookVerify, Installing, Stopped, Trust,
+};
+use crate::services::{CompletionVerifier, ReflectionService, Settings};
 use crate::{config, runtime};
 use serde_json::json;
 use std::ffi::OsString;
@@ -30,7 +32,8 @@ const PAYLOAD_BYTES: u64 = 16 << 20;
 /// Whether these arguments are a call by an agent's hook, right or wrong.
 pub(super) fn is_call(args: &[OsString]) -> bool {
     let mut words = args.iter().skip(1);
-    words.any(|word| word == "hook") && words.next().is_some_and(|word| word == "stop" || word == "session-start")
+    let calls = |word: &OsString| ["stop", "session-start", "after-tool"].iter().any(|call| word == call);
+    words.any(|word| word == "hook") && words.next().is_some_and(calls)
 }
 
 /// Whether a hook's call has nothing to do.
@@ -39,7 +42,7 @@ pub(super) fn is_off(args: &[OsString]) -> bool {
     match runtime::hook_mode() {
         _ if says(&["--help", "-h"]) => false,
         HookMode::Off => true,
-        HookMode::Unset => !says(&["--verify"]),
+        HookMode::Unset => !says(&["--verify", "--learn", "after-tool"]),
         HookMode::On(_) | HookMode::Unknown(_) => false,
     }
 }
@@ -59,21 +62,33 @@ pub(super) fn misused(error: &clap::Error) -> ExitCode {
 /// Does what a hook of an agent asks, if these arguments are such a call.
 pub(super) fn at_once(args: &Args) -> Option<Exit> {
     let Command::Hook(HookArgs { command }) = &args.command else { return None };
-    let (call, stops) = match command {
-        HookCommand::SessionStart(start) => (&start.call, None),
-        HookCommand::Stop(stop) => (&stop.call, Some(stop)),
+    let call = match command {
+        HookCommand::SessionStart(start) => &start.call,
+        HookCommand::AfterTool(after) => &after.call,
+        HookCommand::Stop(stop) => &stop.call,
         HookCommand::Install(_) | HookCommand::Uninstall(_) => return None,
     };
     let call = received(call, &args.project);
     // A bug of ours must not look like an answer of the hook's.
-    let done = std::panic::catch_unwind(|| match stops {
-        None => session_start(&call),
-        Some(args) => {
+    let done = std::panic::catch_unwind(|| match command {
+        HookCommand::SessionStart(start) => {
+            session_start(&call);
+            if start.learn {
+                teach(&call, None);
+            }
+        }
+        HookCommand::AfterTool(_) => {
+            if let Some(failure) = runtime::hook_failure(&call) {
+                teach(&call, Some(failure));
+            }
+        }
+        HookCommand::Stop(args) => {
             stop(&call);
             if args.verify {
                 judge_stop(&call);
             }
         }
+        HookCommand::Install(_) | HookCommand::Uninstall(_) => {}
     });
     if done.is_err() {
         say("it broke off, which is a bug");
@@ -84,21 +99,28 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
 /// What else there is to do with hooks.
 pub(super) fn hook(project: &Path, args: HookArgs) -> anyhow::Result<Exit> {
     match args.command {
-        HookCommand::SessionStart(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
-        HookCommand::Install(HookInstallArgs { place, verify }) => {
+        HookCommand::SessionStart(_) | HookCommand::AfterTool(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
+        HookCommand::Install(HookInstallArgs { place, verify, learn }) => {
             if verify && place.agent == HookAgent::OpenCode {
                 let message =
                     "--verify: a plugin of opencode's is told when a session rests, and cannot send it back to work";
                 return Err(UsageError(message.to_owned()).into());
             }
             let verify = if verify { HookVerify::On } else { HookVerify::Off };
-            let installing = Installing { verify, ..installing(project, &place)? };
-            let was_gated = installing.is_gated();
+            let learn = if learn { HookLearn::On } else { HookLearn::Off };
+            let installing = Installing { verify, learn, ..installing(project, &place)? };
+            let (was_gated, had_lessons) = (installing.is_gated(), installing.has_learned());
             tell(&installing, installing.put()?, &place)?;
             if was_gated && installing.verify == HookVerify::Off {
                 let agent = installing.agent.as_str();
                 errln!(
                     "note: stops were judged before and are not any more; `reflexion hook install {agent} --verify` judges them"
+                );
+            }
+            if had_lessons && installing.learn == HookLearn::Off {
+                let agent = installing.agent.as_str();
+                errln!(
+                    "note: sessions were given lessons before and are not any more; `reflexion hook install {agent} --learn` gives them"
                 );
             }
             hint_of_top(&installing);
@@ -134,7 +156,7 @@ fn installing(project: &Path, place: &HookPlaceArgs) -> anyhow::Result<Installin
         Some(_) => NAME.to_owned(),
         None => std::env::current_exe()?.display().to_string(),
     };
-    Ok(Installing { agent, scope, program, verify: HookVerify::Off })
+    Ok(Installing { agent, scope, program, verify: HookVerify::Off, learn: HookLearn::Off })
 }
 
 /// Agents look for their settings where they are started, which usually is the top of the repository.
@@ -148,9 +170,15 @@ fn hint_of_top(installing: &Installing) {
             dir.display(),
             top.display(),
             installing.agent.as_str(),
-            if installing.verify == HookVerify::On { " --verify" } else { "" }
+            flags(installing)
         );
     }
+}
+
+fn flags(installing: &Installing) -> String {
+    let verify = if installing.verify == HookVerify::On { " --verify" } else { "" };
+    let learn = if installing.learn == HookLearn::On { " --learn" } else { "" };
+    format!("{verify}{learn}")
 }
 
 fn tell(installing: &Installing, changed: HookChanged, place: &HookPlaceArgs) -> anyhow::Result<()> {
@@ -179,7 +207,11 @@ fn what_next(installing: &Installing) -> String {
         HookVerify::On => "Stops are judged from the next session on. ",
         HookVerify::Off => "",
     };
-    format!("{judged}Sessions are recorded where REFLECTION_MODE=solo is set.{trust}")
+    let taught = match installing.learn {
+        HookLearn::On => "Sessions are given lessons of projects that you trust (`reflexion trust`). ",
+        HookLearn::Off => "",
+    };
+    format!("{judged}{taught}Sessions are recorded where REFLECTION_MODE=solo is set.{trust}")
 }
 
 fn received(args: &HookCallArgs, dir: &Path) -> HookCall {
@@ -222,7 +254,36 @@ fn stop(call: &HookCall) {
     }
 }
 
-/// The only thing a hook ever says on stdout: that the agent must go on, and why.
+/// Says on stdout what the agent is to know of lessons: at the start of its session, or after a failure.
+fn teach(call: &HookCall, failure: Option<FailureContext>) {
+    let taught = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let taught = taught.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(lessons(call, failure)));
+    match taught {
+        Ok(Some(answer)) => outln!("{answer}"),
+        Ok(None) => {}
+        Err(error) => say(&format!("no lessons were given: {error:#}")),
+    }
+}
+
+async fn lessons(call: &HookCall, failure: Option<FailureContext>) -> anyhow::Result<Option<serde_json::Value>> {
+    if matches!(runtime::hook_mode(), HookMode::Off | HookMode::On(CaptureMode::Orchestrated)) {
+        return Ok(None);
+    }
+    let Some(effective) = judge::of_project(&runtime::hook_project(call))? else { return Ok(None) };
+    let settings = runtime::settings_before_trust(&effective)?;
+    if !settings.reflexion().enabled || !Trust::of(&effective)?.is_given() {
+        return Ok(None);
+    }
+    let app = project::live().with(settings).build::<Svc<dyn ReflectionService>>().await?;
+    let answer = match failure {
+        Some(failure) => runtime::hook_lesson(call, failure, &**app).await,
+        None => runtime::hook_lessons(call, &**app).await,
+    };
+    app.shutdown().await?;
+    Ok(answer?)
+}
+
+/// Says on stdout that the agent must go on, and why.
 fn judge_stop(call: &HookCall) {
     if runtime::hook_mode() == HookMode::On(CaptureMode::Orchestrated) {
         return;

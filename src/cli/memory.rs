@@ -1,28 +1,34 @@
 //! `reflexion memory`.
 
+mod check;
+mod edit;
+mod editor;
+mod evidence;
+mod exchange;
+mod explain;
 mod lessons;
+mod listing;
+mod review;
 mod search;
 mod stats;
+mod words;
 
+use self::listing::{print_candidate, print_whole};
 use super::args::{MemoryArgs, MemoryCommand};
 use super::exit::UsageError;
-use super::output::{Stdout, errln, out, outln};
+use super::output::{errln, outln};
 use super::{Exit, project};
-use crate::curation::{kept_from_prompts, stays_home};
 use crate::domain::{Category, DistinctKeys, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
-use crate::redaction::Redactor;
-use crate::report::plural;
 use crate::runtime;
-use crate::services::{Clock, Lessons, RecentQuery, Settings, Storage, StorageError};
+use crate::services::{Clock, Lessons, RecentQuery, Settings, Storage, StorageError, Tasks};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::panic::resume_unwind;
 use std::path::Path;
-use std::thread;
 use std::time::Duration;
 
-/// So many reflections are shown where several may be meant.
+/// At most this many reflections are shown where several may be meant.
 const CANDIDATES: usize = 10;
 
 /// What a memory command works with.
@@ -38,21 +44,31 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
     let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Lessons>, Svc<dyn Clock>)>().await?;
     let memory = Memory { storage: app.0.clone(), lessons: app.1.clone(), clock: app.2.clone(), settings };
     let result = match args.command {
-        MemoryCommand::List { task, subtask, limit, json } => {
-            memory.list(RecentQuery { task, subtask, limit, own_only: false }, json).await
+        MemoryCommand::List { task, subtask, state, limit, json } => {
+            memory.list(RecentQuery { task, subtask, limit, own_only: false }, state, json).await
         }
         MemoryCommand::Show { id, json } => memory.show(&ReflectionId::new(id), json).await,
         MemoryCommand::Promote(of) => memory.change(&of.id, LessonChange::Promoted, of.why, of.json).await,
         MemoryCommand::Retire(of) => memory.change(&of.id, LessonChange::Retired, of.why, of.json).await,
         MemoryCommand::Pin(of) => memory.change(&of.id, LessonChange::Pinned, of.why, of.json).await,
         MemoryCommand::Unpin(of) => memory.change(&of.id, LessonChange::Unpinned, of.why, of.json).await,
+        MemoryCommand::Edit(of) => memory.edit(of).await,
         MemoryCommand::Add { json } => memory.add(json).await,
         MemoryCommand::Prune { days, dry_run, json } => memory.prune(days, dry_run, json).await,
-        MemoryCommand::Check { adopt, json } => memory.check(adopt, json).await,
-        MemoryCommand::Search { file, limit, json } => memory.search(file.as_deref(), limit, json).await,
+        MemoryCommand::Check { adopt, repair, json } => memory.check((adopt, repair), json).await,
+        MemoryCommand::Search { file, limit, explain: true, task, json } => {
+            let tasks = layers.build::<Svc<dyn Tasks>>().await?;
+            memory.explain(file.as_deref(), (&**tasks, task), limit, json).await
+        }
+        MemoryCommand::Search { file, limit, json, .. } => memory.search(file.as_deref(), limit, json).await,
+        MemoryCommand::Review { task, json } => {
+            let records = runtime::Records::of(&layers).await?;
+            memory.review(&records, task.as_deref(), json).await
+        }
         MemoryCommand::Stats { json } => stats::stats(&*memory.settings, json),
         MemoryCommand::Rebuild { json } => stats::rebuild(memory.settings.project(), json),
-        MemoryCommand::Import { file, json } => memory.import(&file, json).await,
+        MemoryCommand::Import { file, format, task, json } => memory.import(&file, (format, task), json).await,
+        MemoryCommand::Export { format, state, all, out } => memory.export(format, (state, all), out.as_deref()).await,
     };
     drop(memory);
     app.shutdown().await?;
@@ -60,23 +76,6 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
 }
 
 impl Memory {
-    async fn list(&self, query: RecentQuery, json: bool) -> anyhow::Result<Exit> {
-        let mut listing = Listing::new(json);
-        let unreadable = if query.limit.is_some() {
-            listing.show(&self.storage.recent(&query).await?);
-            Some(0)
-        } else {
-            self.each(&query, |page| listing.show(&page)).await?
-        };
-        if listing.end() == 0 && !json {
-            errln!("{}", if query == RecentQuery::default() { "no reflections yet" } else { "no reflections match" });
-        }
-        if unreadable != Some(0) {
-            self.say_unreadable().await?;
-        }
-        Ok(Exit::Confirmed)
-    }
-
     /// Shows the reflections that match, page by page; while one is shown, the next is read. Says how many lines among them cannot be read,
     /// if that is known.
     async fn each(
@@ -234,77 +233,6 @@ impl Memory {
         }
         Ok(Exit::Confirmed)
     }
-
-    async fn check(&self, adopt: bool, json: bool) -> anyhow::Result<Exit> {
-        let project = self.settings.project();
-        let adopted = if adopt { runtime::adopt_lessons(project)? } else { 0 };
-        let report = self.storage.check().await?;
-        let attempts = runtime::read_attempts(project)?.unreadable;
-        let (all, foreign, unreadable) = (report.reflections, report.foreign, report.unreadable);
-        if json {
-            project::print_json(
-                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "adopted": adopted,
-                    "unreadableAttempts": attempts }),
-            )?;
-        } else {
-            if adopt {
-                outln!("adopted {adopted} lines; they may reach prompts from now on");
-            }
-            let (mut held, mut home) = (0, 0);
-            let show = |page: Vec<Reflection>| {
-                for one in page {
-                    let why = kept_from_prompts(&one);
-                    held += usize::from(why.is_some());
-                    home += usize::from(why.is_none() && stays_home(&one).is_some());
-                    if one.foreign || why.is_some() {
-                        print_line(&one);
-                    }
-                    if let Some(why) = why {
-                        outln!("  reaches no prompt: {why}");
-                    }
-                }
-            };
-            self.each(&RecentQuery::default(), show).await?;
-            outln!(
-                "{all} reflections, {foreign} of them foreign, {held} that reach no prompt and {home} that stay with their own task because of what they say, {unreadable} lines that cannot be read"
-            );
-            if attempts > 0 {
-                let file = project.attempts_file();
-                let lines = plural(attempts, "line");
-                outln!(
-                    "{}: {lines} that cannot be read; `reflexion memory rebuild` sets too long ones aside",
-                    file.display()
-                );
-            }
-            if foreign > 0 {
-                errln!("{}", if runtime::run_began(project)? { FOREIGN } else { NOT_YET });
-            }
-        }
-        self.say_unreadable().await?;
-        Ok(if foreign + unreadable + attempts == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
-    }
-
-    async fn import(&self, file: &Path, json: bool) -> anyhow::Result<Exit> {
-        let imported = runtime::read_import(file).map_err(|e| {
-            UsageError(format!(
-                "{e}; name a JSON Lines file of reflections, such as another project's memory/reflections.jsonl"
-            ))
-        })?;
-        for problem in &imported.problems {
-            errln!("warning: {}:{}: {}", file.display(), problem.line, problem.message);
-        }
-        let known: std::collections::HashSet<ReflectionId> =
-            self.storage.recent(&RecentQuery::default()).await?.into_iter().map(|r| r.id).collect();
-        let (old, new): (Vec<_>, Vec<_>) = imported.reflections.into_iter().partition(|r| known.contains(&r.id));
-        self.storage.append(&new).await?;
-        let (new, old, bad) = (new.len(), old.len(), imported.problems.len());
-        if json {
-            project::print_json(&json!({ "imported": new, "alreadyThere": old, "unreadable": bad }))?;
-        } else {
-            outln!("imported {new} reflections; {old} were there already, {bad} lines could not be read");
-        }
-        Ok(if bad == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
-    }
 }
 
 /// Readers take an unknown category for `root_cause`; a person who writes one is told.
@@ -317,119 +245,5 @@ fn known_category(word: Option<&Value>) -> anyhow::Result<()> {
                 .into())
         }
         _ => Ok(()),
-    }
-}
-
-/// What foreign reflections are.
-const FOREIGN: &str = "foreign: reflexion did not write them here, or somebody has changed them, so they reach no prompt; `reflexion memory check --adopt` takes them over";
-/// The same before the first run, which would take them over.
-const NOT_YET: &str = "foreign: reflexion did not write them here. No run of yours has begun anywhere yet: the first one takes over what is in the memory then, so remove before what no prompt may hold";
-
-/// The command of a check stands in brackets behind its name, and is the same in many lines.
-fn without_command(words: &str) -> String {
-    let cut = || {
-        let (before, rest) = words.split_once(" (`")?;
-        let (_, after) = rest.split_once("`)")?;
-        Some(format!("{before}{after}"))
-    };
-    cut().unwrap_or_else(|| words.to_owned())
-}
-
-/// A list that is written while it is read: lines, or one JSON document.
-struct Listing {
-    json: bool,
-    shown: usize,
-}
-
-impl Listing {
-    fn new(json: bool) -> Self {
-        Self { json, shown: 0 }
-    }
-
-    /// Writes some more, put together on all cores.
-    fn show(&mut self, reflections: &[Reflection]) {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let parts = reflections.chunks(reflections.len().div_ceil(threads).max(1));
-        let form = |part: &[Reflection]| part.iter().map(|one| self.one(one)).collect::<Vec<String>>();
-        let formed = thread::scope(|scope| {
-            let forming: Vec<_> = parts.map(|part| scope.spawn(|| form(part))).collect();
-            forming.into_iter().map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect::<Vec<_>>()
-        });
-        let mut text = String::new();
-        for one in formed.iter().flatten() {
-            if self.json {
-                text.push_str(if self.shown == 0 { JSON_BEGIN } else { ",\n    " });
-            }
-            text.push_str(one);
-            self.shown += 1;
-        }
-        // Each was looked at for secrets.
-        let _ = Stdout.write_all(text.as_bytes());
-    }
-
-    fn one(&self, reflection: &Reflection) -> String {
-        if self.json {
-            let text = serde_json::to_string_pretty(reflection).unwrap_or_default();
-            let text = Redactor::of_process().redact_json(text.as_bytes()).into_owned();
-            // In a string there is no line break.
-            return String::from_utf8_lossy(&text).replace('\n', "\n    ");
-        }
-        Redactor::of_process().redact_owned(line(reflection) + "\n")
-    }
-
-    /// Ends the document, and says how many stand in it.
-    fn end(self) -> usize {
-        match (self.json, self.shown) {
-            (false, _) => {}
-            (true, 0) => out!("{JSON_NONE}"),
-            (true, _) => out!("{JSON_END}"),
-        }
-        self.shown
-    }
-}
-
-/// More would wait for the terminal.
-const MOST_THREADS: usize = 4;
-/// As `serde_json` writes it.
-const JSON_BEGIN: &str = "{\n  \"reflections\": [\n    ";
-const JSON_END: &str = "\n  ]\n}\n";
-const JSON_NONE: &str = "{\n  \"reflections\": []\n}\n";
-
-/// On stderr: it answers nothing.
-fn print_candidate(reflection: &Reflection) {
-    errln!("{}", line(reflection));
-}
-
-fn print_line(reflection: &Reflection) {
-    outln!("{}", line(reflection));
-}
-
-fn line(reflection: &Reflection) -> String {
-    let analysis = without_command(&reflection.analysis.split_whitespace().collect::<Vec<_>>().join(" "));
-    let analysis: String = analysis.chars().take(100).collect();
-    let foreign = if reflection.foreign { "foreign  " } else { "" };
-    format!(
-        "{}  {}  {} attempt {}  {}  {foreign}{}",
-        reflection.id,
-        reflection.created_at.strftime("%Y-%m-%d %H:%M"),
-        reflection.subtask_id,
-        reflection.attempt_number,
-        reflection.category.as_str(),
-        analysis,
-    )
-}
-
-fn print_whole(reflection: &Reflection) {
-    print_line(&Reflection { analysis: String::new(), ..reflection.clone() });
-    if let Some(why) = kept_from_prompts(reflection) {
-        outln!("reaches no prompt: {why}");
-    }
-    outln!("\nwhat went wrong:\n  {}", reflection.analysis);
-    outln!("\nwhat to do differently:\n  {}", reflection.suggestion);
-    for item in &reflection.action_items {
-        outln!("  - {item}");
-    }
-    if let Some(tried) = &reflection.already_tried {
-        outln!("\nalready tried:\n  {tried}");
     }
 }

@@ -21,9 +21,11 @@ pub(super) fn ensure_not(command: &Command, project: &Path) -> Result<(), RunErr
             memory.command,
             MemoryCommand::List { .. }
                 | MemoryCommand::Show { .. }
-                | MemoryCommand::Check { .. }
+                | MemoryCommand::Check { adopt: false, repair: false, .. }
                 | MemoryCommand::Search { .. }
                 | MemoryCommand::Stats { .. }
+                | MemoryCommand::Export { out: None, .. }
+                | MemoryCommand::Review { json: true, .. }
         ),
         Command::Hook(hook) => matches!(hook.command, HookCommand::Install(_) | HookCommand::Uninstall(_)),
         Command::Overnight(_) | Command::Apply(_) | Command::Eval(_) => true,

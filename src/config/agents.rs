@@ -56,11 +56,11 @@ pub struct AgentFile {
     /// The agent's name of a model; its own default if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// At most so many answers of the model in one agent run; no limit if not given. The runtime counts where the agent
+    /// At most this many answers of the model in one agent run; no limit if not given. The runtime counts where the agent
     /// has no such option.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// At most so many US dollars in one agent run, as far as the agent reports its cost while it works.
+    /// At most this many US dollars in one agent run, as far as the agent reports its cost while it works.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost_usd: Option<f64>,
     /// What happens where the agent would ask for a permission; nobody is ever asked. `allow`: it may, in its own
@@ -73,10 +73,10 @@ pub struct AgentFile {
     /// Added to the agent's own system prompt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// At most so many runs of this agent at the same time; no limit if not given.
+    /// At most this many runs of this agent at the same time; no limit if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<usize>,
-    /// At most so many runs of this agent (or calls of a `completion` agent's model) are started in a minute.
+    /// At most this many runs of this agent (or calls of a `completion` agent's model) are started in a minute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_minute: Option<u32>,
     /// For `completion`: whose protocol the model speaks; Ollama, llama.cpp, vLLM and most others speak `openai`.
@@ -90,7 +90,7 @@ pub struct AgentFile {
     /// A model at a `baseUrl` needs none, and gets one only if this names it: a provider's usual key goes to nobody else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
-    /// For `completion`: at most so many tokens are written; 4096 if not given.
+    /// For `completion`: at most this many tokens are written; 4096 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// For `completion`: sampling temperature, 0 to 2; the provider's default if not given.

@@ -62,7 +62,7 @@ pub struct DecomposerFile {
     /// Of a model: the environment variable with the key; the provider's usual one if not given, and none at a `baseUrl`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
-    /// Of a model: at most so many tokens are written; 4096 if not given.
+    /// Of a model: at most this many tokens are written; 4096 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// Of a model: sampling temperature, 0 to 2; the provider's default if not given.

@@ -206,7 +206,7 @@ pub struct RoutingFile {
     /// the next after as many more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_to: Option<OneOrMany>,
-    /// After so many failures in a row that look the same; 2 if not given.
+    /// After this many failures in a row that look the same; 2 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_after: Option<u32>,
 }

@@ -61,7 +61,7 @@ pub struct ProjectFile {
     /// as open to others as yours. A link to a directory elsewhere is left out, and so is a repository's own `.git`; that is said when a
     /// run begins, and so is a glob that matches nothing.
     pub carry: Vec<String>,
-    /// At most so many megabytes may be carried into a workspace.
+    /// At most this many megabytes may be carried into a workspace.
     pub carry_limit_mb: u64,
     /// Workspaces.
     pub workspace: WorkspaceFile,
@@ -207,13 +207,13 @@ pub struct ReflexionFile {
     /// Some retries go without their lessons, as a coin decides before they start (one in five, later one in ten), so that `reflexion memory stats`
     /// can say whether lessons help. `REFLEXION_HOLDOUT=0` switches it off too.
     pub holdout: bool,
-    /// At most so many reflections in one prompt.
+    /// At most this many reflections in one prompt.
     pub max_reflections_per_retry: usize,
     /// How long a generator may take, in milliseconds, before the heuristic answers in its place.
     pub generation_timeout_ms: u64,
     /// `reflexion memory prune` removes reflections that are older, in days.
     pub retention_days: u32,
-    /// At most so many bytes of reflections in one prompt.
+    /// At most this many bytes of reflections in one prompt.
     pub injection_bytes: usize,
     /// Who writes reflections.
     pub generator: GeneratorFile,
@@ -274,7 +274,7 @@ pub struct GeneratorFile {
     /// A model at a `baseUrl` needs none, and gets one only if this names it: a provider's usual key goes to nobody else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
-    /// For `llm`: at most so many tokens are written; 4096 if not given.
+    /// For `llm`: at most this many tokens are written; 4096 if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u32>,
     /// For `llm`: sampling temperature, 0 to 2; the provider's default if not given.
@@ -376,13 +376,13 @@ pub struct WorkspaceFile {
     /// that belongs to one worker, e.g. `"CARGO_TARGET_DIR": "{cache}/target"`. What checks find there, see
     /// [verdicts](verdicts.md#the-clean-room).
     pub env: BTreeMap<String, String>,
-    /// With less than so many megabytes free on a disk that holds the project, your repository, workspaces or clean rooms, no attempt begins or is
+    /// With less than this many megabytes free on a disk that holds the project, your repository, workspaces or clean rooms, no attempt begins or is
     /// judged: the run stops, says which place it is, and goes on when there is room again. 0: it is not looked at.
     pub min_free_mb: u64,
-    /// An attempt whose change has files of more than so many megabytes in all is refuted, and its change is not recorded.
+    /// An attempt whose change has files of more than this many megabytes in all is refuted, and its change is not recorded.
     /// What was deleted does not count.
     pub max_change_mb: u64,
-    /// When a run begins, the transcripts of earlier ones may fill so many megabytes under `.reflection/runs`; what is more is
+    /// When a run begins, the transcripts of earlier ones may fill this many megabytes under `.reflection/runs`; what is more is
     /// removed, the oldest first. Those of the newest run stay, and journals and patches always do.
     pub transcripts_mb: u64,
 }

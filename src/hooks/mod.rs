@@ -1,10 +1,10 @@
-//! What agents' hooks call: `reflexion hook session-start` and `reflexion hook stop`.
+//! What agents' hooks call: `reflexion hook session-start`, `reflexion hook after-tool` and `reflexion hook stop`.
 //!
 //! At a session's start [`session_start`] notes the commit and the files that were dirty before the agent touched
 //! anything. At a stop [`stop`] asks git once what differs now, adds what the agent says of its own work, and writes one
 //! [`Capture`](crate::domain::Capture). A hook runs inside somebody else's session, so it never fails, never waits for
-//! anybody and never says anything to the agent: what goes wrong is a word in the record ([`reasons`](stop)) and a line
-//! on stderr.
+//! anybody and says nothing to the agent but what it was installed for: what goes wrong is a word in the record ([`reasons`](stop)) and
+//! a line on stderr.
 //!
 //! `environment` and `payload` read what a hook is told, `session` is what is kept between the hooks of a session,
 //! `files` is where records go; the orchestrator writes its own there through [`AttemptCaptures`].
@@ -15,6 +15,7 @@ mod environment;
 mod files;
 mod gate;
 mod install;
+mod learn;
 mod payload;
 mod report;
 mod rules;
@@ -28,7 +29,8 @@ pub use attempts::{AttemptCaptures, MemoryCaptures};
 pub use environment::{HookEnvironment, HookMode};
 pub use files::CaptureFiles;
 pub use gate::{Gate, Gating, gate};
-pub use install::{Changed, EditError, HookAgent, InstallError, Installing, Left, Scope, Verify};
+pub use install::{Changed, EditError, HookAgent, InstallError, Installing, Learn, Left, Scope, Verify};
+pub use learn::{lesson_after_failure, lessons_at_start};
 pub use payload::Payload;
 pub use rules::{Rules, rules};
 pub use start::session_start;

@@ -19,6 +19,10 @@ pub struct Payload {
     pub turn: Option<String>,
     /// The agent's last words, as its record will have them.
     pub last_words: Option<String>,
+    /// What the agent calls this hook by.
+    pub event: Option<String>,
+    /// What the tool that was called has answered.
+    pub answer: Option<String>,
     /// What is wrong with it.
     pub problem: Option<String>,
 }
@@ -58,11 +62,36 @@ impl Payload {
             refired: map.get("stop_hook_active") == Some(&Value::Bool(true)),
             turn: text("prompt_id").or_else(|| text("turn_id")).or_else(|| text("prompt")),
             last_words: map.get("last_assistant_message").and_then(Value::as_str).map(str::to_owned),
+            event: text("hook_event_name"),
+            answer: answer(map),
             problem: None,
         };
         let nameless = || "invalid_payload: it has no `session_id`".to_owned();
         payload.problem = wrong.or_else(|| payload.session.is_none().then(nameless));
         payload
+    }
+}
+
+/// All texts of the answer of a tool that runs commands, unless it says that the command passed: each agent has a shape of its own for it (`stdout` and `stderr`, `llmContent`, one text), and Claude Code another
+/// key for a call that failed.
+fn answer(map: &Map<String, Value>) -> Option<String> {
+    const SHELLS: [&str; 6] = ["bash", "shell", "local_shell", "exec_command", "run_shell_command", "unified_exec"];
+    let tool = map.get("tool_name").and_then(Value::as_str);
+    if tool.is_some_and(|tool| !SHELLS.contains(&tool.to_ascii_lowercase().as_str())) {
+        return None;
+    }
+    let found: Vec<&str> = ["tool_response", "error"].iter().filter_map(|key| map.get(*key)).flat_map(texts).collect();
+    let text = found.join("\n");
+    let passed = text.lines().any(|line| line.trim().eq_ignore_ascii_case("exit code: 0"));
+    (!found.is_empty() && !passed).then_some(text)
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(map) => map.values().flat_map(texts).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
 }
 
@@ -88,6 +117,27 @@ mod tests {
         let gemini = r#"{"session_id":"s1","cwd":"/repo","hook_event_name":"AfterAgent","prompt":"Fix it",
             "prompt_response":"Done.","stop_hook_active":false}"#;
         check(gemini, "Fix it", false);
+    }
+
+    #[test]
+    fn what_a_tool_answered_is_read_from_every_agents_payload() {
+        let check = |more: &str| {
+            let text = format!(r#"{{"session_id":"s1","hook_event_name":"E",{more}}}"#);
+            let payload = Payload::read(text.as_bytes());
+            assert!(payload.answer.as_ref().is_some_and(|answer| answer.contains("FAILED a")), "{payload:?}");
+            assert_eq!(payload.event.as_deref(), Some("E"));
+        };
+        check(r#""tool_response":{"stdout":"FAILED a","stderr":"","interrupted":false}"#);
+        check(r#""error":"Exit code 1\nFAILED a""#);
+        check(r#""tool_response":"FAILED a""#);
+        check(r#""tool_response":{"llmContent":[{"text":"FAILED a"}],"returnDisplay":""}"#);
+        let none = |more: &str| {
+            let text = format!(r#"{{"session_id":"s1",{more}}}"#);
+            assert_eq!(Payload::read(text.as_bytes()).answer, None, "{more}");
+        };
+        none(r#""tool_response":{"ok":true}"#);
+        none(r#""tool_response":"Exit code: 0\nOutput:\nFAILED a""#);
+        none(r#""tool_name":"Read","tool_response":"FAILED a""#);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What is kept between the hooks of a session.
 
-use crate::domain::Timestamp;
+use crate::domain::{ReflectionId, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,6 +18,9 @@ pub(super) struct Session {
     /// How often it was sent back to work.
     #[serde(default)]
     pub gated: Option<Gated>,
+    /// The lessons that it was given.
+    #[serde(default)]
+    pub given: Vec<ReflectionId>,
 }
 
 impl Session {

@@ -105,9 +105,10 @@ impl OldFailures {
 }
 
 impl TaskRun {
-    /// Keeps a failure for the next prompt.
+    /// Keeps a failure for the next prompt, and that of the attempt before.
     pub fn remember_failure(&mut self, judged: &Judged, baseline: &[CheckReport]) {
-        self.last_failure = self.failure_for_next(judged, baseline);
+        let next = self.failure_for_next(judged, baseline);
+        self.failed_before = std::mem::replace(&mut self.last_failure, next);
     }
 
     /// What the next prompt says of what was judged, if it failed.
@@ -271,7 +272,7 @@ impl Judged {
     }
 
     /// Output with paths as the agent knows them.
-    fn relative(&self, output: Output) -> Output {
+    pub(super) fn relative(&self, output: Output) -> Output {
         Output { head: self.relative_text(&output.head), tail: self.relative_text(&output.tail), ..output }
     }
 
@@ -280,7 +281,7 @@ impl Judged {
     }
 
     /// Its names and words, not its fingerprint: that one knows no directories.
-    fn relative_signature(&self, mut signature: Signature) -> Signature {
+    pub(super) fn relative_signature(&self, mut signature: Signature) -> Signature {
         let tests = signature.tests.iter().map(|test| self.relative_text(test)).collect();
         let message = signature.message.as_ref().map(|message| self.relative_text(message));
         for failed in signature.counted.iter_mut().flat_map(|counted| counted.failing.values_mut()) {

@@ -6,7 +6,7 @@
 //! an attempt has really broken is found out once in it: later turns do not ask again.
 
 use super::attempt::Course;
-use super::checking::align;
+use super::checking::{align, moves_tests};
 use super::task::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{Change, CheckReport, CheckScope, CheckSpec, EventKind, Flaky, FlakyHow, TreeId};
 use crate::services::Workspace;
@@ -93,7 +93,8 @@ impl TaskRun {
     ) -> Result<(), TaskRunError> {
         let (part, base) = (course.attempt.part, prepared.workspace.base());
         let room = prepared.workspace.room().await?;
-        self.excuse_what_varies(&*room, part, (&change.tree, &base), &prepared.baseline, checks).await?;
+        let moves = moves_tests(change.files.iter().map(String::as_str));
+        self.excuse_what_varies(&*room, part, (&change.tree, &base), (&prepared.baseline, moves), checks).await?;
         drop(room);
         let asked = course.doubts.ask(checks, &prepared.baseline);
         if asked.is_empty() {
@@ -158,10 +159,12 @@ impl TaskRun {
         room: &dyn Workspace,
         part: usize,
         (tree, base): (&TreeId, &TreeId),
-        baseline: &[CheckReport],
+        (baseline, moves): (&[CheckReport], bool),
         checks: &mut [CheckReport],
     ) -> Result<(), TaskRunError> {
-        align(checks, baseline);
+        if moves {
+            align(checks, baseline);
+        }
         let asked = otherwise(checks, baseline);
         if asked.is_empty() {
             return Ok(());
@@ -175,7 +178,9 @@ impl TaskRun {
         }
         self.doing("once more what failed");
         let mut reports = self.checks_in(room, (part, tree), asked, false).await?.reports;
-        align(&mut reports, baseline);
+        if moves {
+            align(&mut reports, baseline);
+        }
         for mut again in reports {
             excuse(&mut again, baseline, &there);
             let same = |check: &&mut CheckReport| check.scope == again.scope && check.spec == again.spec;

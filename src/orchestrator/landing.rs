@@ -4,7 +4,7 @@
 //! its own, it earns a reflection, and the task is done again on top of what it has to fit.
 
 use super::attempt::Judged;
-use super::checking::{Checked, align, changed_outside};
+use super::checking::{Checked, changed_outside, moves_tests};
 use super::failure::{PastChange, PastFailure, failed_check};
 use super::healer::Doing;
 use super::healing::{Mended, Place};
@@ -215,8 +215,8 @@ impl TaskRun {
         let tip = Tip { room: &*room, tree: &rebased.tip };
         let mut first = self.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
         let beside = self.beside(prepared, &tip, &first).await?;
-        align(&mut first.reports, &beside);
-        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), &beside, &mut first.reports).await?;
+        let moves = moves_tests(self.report.files.iter().map(String::as_str));
+        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), (&beside, moves), &mut first.reports).await?;
         // Where nothing is left to merge, what it fixed is fixed in what the checks are compared with.
         let expects = if new.is_some() { self.task.expects } else { Expects::Nothing };
         let red = match self.first_red(prepared, &first, (&beside, expects)) {
@@ -230,8 +230,7 @@ impl TaskRun {
         // A check that fails and then passes on the same files says nothing about them.
         let mut second = self.checks_in(&*room, (part, &tree), checks, false).await?;
         let beside = self.beside(prepared, &tip, &second).await?;
-        align(&mut second.reports, &beside);
-        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), &beside, &mut second.reports).await?;
+        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), (&beside, moves), &mut second.reports).await?;
         let looked = match self.first_red(prepared, &second, (&beside, expects)) {
             Ok(None) => {
                 self.remember(&tree, &second);
@@ -360,34 +359,20 @@ impl TaskRun {
         let part = self.parts.len() - 1;
         let check = failing.check.as_ref();
         FailureContext {
-            v: 1,
             id: format!("fc-{}", self.context.services.clock.new_id()),
             session_id: last.session.clone(),
-            task_id: self.task.id.clone(),
             subtask_id: self.parts[part].id.clone(),
             subtask_description: self.described(part),
             acceptance_criteria: self.task.acceptance_criteria.clone(),
-            attempt_number: last.attempt,
             failure_type: failing.kind,
             ending: last.ending.clone(),
-            ran: Vec::new(),
-            todo: Vec::new(),
-            refuted_by: None,
             check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
             signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
-            flaky: Vec::new(),
-            known_failures: Vec::new(),
-            files_left: Vec::new(),
             files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
             diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
-            diff: String::new(),
-            steps: Vec::new(),
-            steps_left_out: 0,
-            agent_message: String::new(),
             previous_reflections: self.previous_reflections(part).await,
-            followed: Vec::new(),
-            created_at: self.context.services.clock.now(),
+            ..FailureContext::new(self.task.id.clone(), last.attempt, self.context.services.clock.now())
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Writing down what a failed attempt teaches.
 
 use super::attempt::Judged;
+use super::failure::{OldFailures, PastFailure, failed_check};
 use super::task::TaskRun;
-use crate::domain::{EventKind, FailureContext, Origin, Reflection, ReflectionId};
+use crate::domain::{CheckReport, EventKind, FailureContext, Origin, PassedAttempt, Reflection, ReflectionId, Verdict};
 use crate::services::{ReflectionError, UsageMeter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,14 +11,69 @@ use std::sync::atomic::Ordering;
 impl TaskRun {
     /// A reflection that cannot be made or stored is reported and costs the lesson, never the task.
     pub(super) async fn reflect(&mut self, judged: Option<&mut Judged>) {
-        let (Some(judged), true) = (judged, self.context.services.settings.reflexion().enabled) else {
+        let Some(judged) = judged.filter(|_| self.context.services.settings.reflexion().enabled) else { return };
+        let failure = self.failure_context(judged).await;
+        self.write_lesson(judged, &failure).await;
+    }
+
+    /// An attempt that was confirmed behind one that failed shows what passes: what makes the difference stands in the place of the guess
+    /// that was made then.
+    pub(super) async fn reflect_on_pass(&mut self, judged: Option<&mut Judged>, baseline: &[CheckReport]) {
+        let is_on = self.context.services.settings.reflexion().enabled;
+        let Some(judged) = judged.filter(|judged| is_on && judged.judgement.verdict == Verdict::Confirmed) else {
             return;
         };
+        if let Some(failure) = self.contrast(judged, baseline).await {
+            self.write_lesson(judged, &failure).await;
+        }
+    }
+
+    /// What an attempt that passed shows of the one before it; none where nothing shows that it is the change which made the difference.
+    /// It is a lesson of the attempt that passed, so that it does not count where that one is cut off; and it is made of nothing but what a run that goes on after it was killed knows as well.
+    async fn contrast(&self, judged: &Judged, baseline: &[CheckReport]) -> Option<FailureContext> {
+        let (part, attempt) = (judged.attempt.part, judged.attempt.number);
+        let failed = |last: &&PastFailure| {
+            let is_before = last.part == part && last.number + 1 == attempt;
+            is_before && last.change.number == last.number && !last.change.diff.is_empty()
+        };
+        let last = self.failed_before.as_ref().filter(failed)?;
+        let check = last.check.as_ref()?;
+        let asked = (self.expects(part), self.task.allow.as_slice());
+        let old = OldFailures::of(std::slice::from_ref(check), baseline, Some(0), asked);
+        if old.lost || old.open {
+            return None;
+        }
+        let stored = self.context.services.reflections.get_for_task(&self.task.id).await.ok()?;
+        let of_it = |lesson: &&Reflection| {
+            let here = lesson.subtask_id == self.parts[part].id.as_str() && lesson.attempt_number == last.number;
+            here && lesson.replaces.is_none()
+        };
+        let guess = stored.iter().find(of_it)?;
+        let diff = judged.diff.clone();
+        let passed = PassedAttempt { attempt, diff, replaces: guess.id.clone() };
+        let services = &self.context.services;
+        Some(FailureContext {
+            id: format!("fc-{}", services.clock.new_id()),
+            session_id: judged.session.clone(),
+            subtask_id: self.parts[part].id.clone(),
+            subtask_description: self.described(part),
+            acceptance_criteria: self.task.acceptance_criteria.clone(),
+            check: Some(failed_check(check)),
+            output: judged.relative(check.output.clone()),
+            signature: judged.relative_signature(old.rest.unwrap_or_else(|| check.signature.clone())),
+            files_changed: last.change.files.clone(),
+            diff: last.change.diff.clone(),
+            passed: Some(passed),
+            ..FailureContext::new(self.task.id.clone(), last.number, services.clock.now())
+        })
+    }
+
+    async fn write_lesson(&mut self, judged: &mut Judged, failure: &FailureContext) {
         self.doing("reflecting");
         let cancel = self.context.cancel.clone();
         let spent = UsageMeter::default();
         let stored = tokio::select! {
-            stored = self.store_reflection(judged, &spent) => stored.map_err(|error| error.to_string()),
+            stored = self.store(failure, &spent) => stored.map_err(|error| error.to_string()),
             // Dropping the generator ends its processes; a person who interrupts does not wait for it.
             () = cancel.cancelled() => Err("the run was interrupted".to_owned()),
         };
@@ -42,11 +98,6 @@ impl TaskRun {
         }
     }
 
-    async fn store_reflection(&mut self, judged: &Judged, spent: &UsageMeter) -> Result<ReflectionId, ReflectionError> {
-        let failure = self.failure_context(judged).await;
-        self.store(&failure, spent).await
-    }
-
     /// Writes the lesson of a failure. An attempt that is done again after a crash may have left one already.
     pub(super) async fn store(
         &mut self,
@@ -61,7 +112,10 @@ impl TaskRun {
             return Ok(stored.id);
         }
         let reflection = context.services.reflections.generate_counted(failure, spent).await?;
-        context.services.reflections.save(&reflection).await?;
+        let stands = context.services.reflections.save(&reflection).await?;
+        if stands != reflection.id {
+            return Ok(stands);
+        }
         self.report.reflections_written += 1;
         let origin = reflection.origin.unwrap_or(Origin::Person);
         let generator = &context.services.settings.reflexion().generator;
@@ -75,14 +129,16 @@ impl TaskRun {
     /// The reflection that an earlier process of this run stored on the same attempt, without having written down that it
     /// did.
     async fn left_behind(&self, failure: &FailureContext) -> Option<Reflection> {
-        if self.taught.is_empty() {
+        if self.taught.is_empty() && failure.passed.is_none() {
             return None;
         }
         let stored = self.context.services.reflections.get_for_task(&self.task.id).await.ok()?;
         let of_this = |reflection: &Reflection| {
-            let session = self.taught.contains(&reflection.session_id);
-            let attempt = reflection.attempt_number == failure.attempt_number;
-            session && attempt && reflection.subtask_id == failure.subtask_id.as_str()
+            let here = reflection.attempt_number == failure.attempt_number
+                && reflection.subtask_id == failure.subtask_id.as_str();
+            let replaces = failure.passed.as_ref().map(|passed| &passed.replaces);
+            here && reflection.replaces.as_ref() == replaces
+                && (replaces.is_some() || self.taught.contains(&reflection.session_id))
         };
         stored.into_iter().find(of_this)
     }

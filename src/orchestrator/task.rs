@@ -86,6 +86,8 @@ pub(super) struct TaskRun {
     pub report: TaskReport,
     pub usage: Usage,
     pub last_failure: Option<PastFailure>,
+    /// The same of the attempt before the one that was judged last.
+    pub failed_before: Option<PastFailure>,
     /// The newest recorded change and its part: kept as a patch unless it ends on a branch.
     pub last_change: Option<(usize, TreeId)>,
     /// Where the agent of the next attempt may go on.
@@ -137,6 +139,7 @@ impl TaskRun {
             report,
             usage: Usage::default(),
             last_failure: None,
+            failed_before: None,
             last_change: None,
             resume: None,
             prepared: None,
@@ -374,6 +377,7 @@ impl TaskRun {
             for effect in effects {
                 match effect {
                     Effect::Attempt { part, number, agent, from } => {
+                        self.reflect_on_pass(last.as_mut(), &prepared.baseline).await;
                         self.close_attempt(last.take()).await?;
                         let attempt = Attempt { part, number, agent, from };
                         input = Box::pin(self.attempt(prepared, attempt, &mut last)).await?;
@@ -381,6 +385,7 @@ impl TaskRun {
                     Effect::Reflect => self.reflect(last.as_mut()).await,
                     Effect::Wait { duration, because } => input = self.wait(duration, because).await?,
                     Effect::Commit { tree } => {
+                        self.reflect_on_pass(last.as_mut(), &prepared.baseline).await;
                         self.close_attempt(last.take()).await?;
                         if tree == prepared.workspace.base() {
                             // Nothing was to be changed, and nothing is: a branch would say that something is.

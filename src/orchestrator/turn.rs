@@ -296,7 +296,8 @@ impl TaskRun {
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;
         let shown = verdict::shown(&checks, &judgement);
-        let old = OldFailures::of(&checks, &prepared.baseline, shown, (self.expects(course), &self.task.allow));
+        let old =
+            OldFailures::of(&checks, &prepared.baseline, shown, (self.expects(course.attempt.part), &self.task.allow));
         let dirs: Vec<PathBuf> = prepared.room.iter().cloned().chain([workspace.dir()]).collect();
         let below: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
         let did = Digest::of(&course.watching.seen().trace, &below);
@@ -353,7 +354,7 @@ impl TaskRun {
             baseline: &prepared.baseline,
             change,
             part: if last_part { verdict::Part::Last } else { verdict::Part::Earlier },
-            expects: self.expects(course),
+            expects: self.expects(course.attempt.part),
             is_about_red: self.task.is_fault() || self.task.expects == Expects::Fix,
             asks: &format!("{}\n{}", self.task.title, self.task.description),
             earlier: &self.earlier_checks(course.attempt.part),
@@ -407,8 +408,8 @@ impl TaskRun {
     }
 
     /// A part before the last must change something; what the task expects is decided at its end.
-    fn expects(&self, course: &Course) -> Expects {
-        if course.attempt.part + 1 == self.parts.len() { self.task.expects } else { Expects::Change }
+    pub(super) fn expects(&self, part: usize) -> Expects {
+        if part + 1 == self.parts.len() { self.task.expects } else { Expects::Change }
     }
 
     fn evidence(
@@ -427,7 +428,7 @@ impl TaskRun {
             session: course.session.clone(),
             task: self.asked(course),
             proposed_part: self.proposed(course.attempt.part),
-            expects: Some(self.expects(course)),
+            expects: Some(self.expects(course.attempt.part)),
             allow: self.task.allow.clone(),
             trace,
             observed: Some(Observed {

@@ -46,6 +46,7 @@ pub(crate) fn test_failure() -> FailureContext {
         agent_message: "All done.".to_owned(),
         previous_reflections: Vec::new(),
         followed: Vec::new(),
+        passed: None,
         created_at: "2026-01-02T03:04:05Z".parse().expect("a fine time"),
     }
 }

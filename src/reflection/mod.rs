@@ -6,16 +6,21 @@
 //! assembled generator always answers. [`ReflectionServiceLive`] makes a reflection of the draft, stores, recalls and
 //! formats it; it starts no process of its own.
 
+mod changes;
+mod explained;
 mod generators;
 mod heuristic;
 mod recalled;
 mod service;
 mod signature;
+mod trajectory;
 
+pub use explained::{Decided, ExplainedLesson};
 pub use generators::{AgentGenerator, CommandGenerator, Fallback, LlmGenerator, with_policies};
 pub use heuristic::{Heuristic, lacks_something};
 pub use service::ReflectionServiceLive;
 pub use signature::Signatures;
+pub use trajectory::{TrajectoryError, lesson_of_trajectory};
 
 #[cfg(test)]
 mod fixtures;

@@ -8,20 +8,20 @@ use crate::services::RecallQuery;
 /// How many more reflections of the task are found than are shown: the same lesson written twice must not push out another one.
 const READ_AHEAD: usize = 4;
 
-/// The lessons among all that an attempt may see.
-pub(super) fn recalled(query: &RecallQuery, lessons: &[Lesson], settings: &policy::Reflexion) -> Recall {
+/// What is looked for among the lessons.
+pub(super) fn wanted(query: &RecallQuery, lessons: &[Lesson]) -> Query {
     let own = |lesson: &&Lesson| lesson.reflection.task_id == query.task.as_str();
     let failure = match &query.failure {
         Some((signature, output)) => Some(failure_key(signature, &output.text())),
         // Of an earlier run its lesson alone is left.
         None => lessons.iter().rev().find(own).map(|lesson| lesson.failure.clone()),
     };
-    let wanted = Query {
-        task: query.task.to_string(),
-        subtask: query.subtask.to_string(),
-        failure,
-        task_text: query.text.clone(),
-    };
+    Query { task: query.task.to_string(), subtask: query.subtask.to_string(), failure, task_text: query.text.clone() }
+}
+
+/// The lessons among all that an attempt may see.
+pub(super) fn recalled(query: &RecallQuery, lessons: &[Lesson], settings: &policy::Reflexion) -> Recall {
+    let wanted = wanted(query, lessons);
     let limits = Limits { own: settings.max_reflections_per_retry.saturating_mul(READ_AHEAD), ..Limits::default() };
     let shown: Vec<Lesson> =
         lessons.iter().filter(|lesson| !query.without.contains(&lesson.reflection.session_id)).cloned().collect();

@@ -1,14 +1,13 @@
 //! The reflection service as it runs.
 
+use super::changes;
+use super::explained::{ExplainedLesson, explained};
 use super::recalled::{in_prompt, recalled};
-use crate::curation::{due, kept_from_prompts, states};
+use crate::curation::{Shingles, State, due, kept_from_prompts, states};
 use crate::domain::{
-    ChangedLine, FailureContext, FailureKey, Recall, Reflection, ReflectionId, SubtaskId, TaskId, Timestamp,
-    changed_lines, policy,
+    FailureContext, FailureKey, Recall, Reflection, ReflectionId, SubtaskId, TaskId, Timestamp, changed_lines, policy,
 };
-use crate::prompt::{
-    OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain, shorten,
-};
+use crate::prompt::{OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain};
 use crate::recall::{Lesson, failure_key};
 use crate::redaction::Redactor;
 use crate::services::{
@@ -18,7 +17,6 @@ use crate::services::{
 use async_trait::async_trait;
 use jiff::SignedDuration;
 use std::collections::HashSet;
-use std::iter::Peekable;
 use std::sync::Arc;
 
 /// With these words an agent's closing message hands something to its next attempt.
@@ -27,10 +25,8 @@ const HANDED_ON: &str = "Tried so far";
 const TRIED_BYTES: usize = 1_000;
 /// Of a larger memory this many of the newest lessons are looked at for other tasks: what is older was seldom shown, and a quota keeps 500 alive.
 const NEWEST: usize = 20_000;
-/// At most this many changes of a diff are named.
-const CHANGES: usize = 3;
-/// So much of a line.
-const LINE_BYTES: usize = 60;
+/// From this share of common words on two lessons say the same.
+const SAME: f64 = 0.6;
 
 /// The live [`ReflectionService`]: asks the generator, completes its draft, and leaves keeping to the storage.
 ///
@@ -77,12 +73,21 @@ impl ReflectionService for ReflectionServiceLive {
             already_tried: already_tried(failure),
             signature: (!fingerprint.is_empty()).then(|| fingerprint.clone()),
             failure: known_by(failure),
+            replaces: failure.passed.as_ref().map(|passed| passed.replaces.clone()),
             foreign: false,
         })
     }
 
-    async fn save(&self, reflection: &Reflection) -> Result<(), ReflectionError> {
-        Ok(self.storage.append(std::slice::from_ref(reflection)).await?)
+    async fn save(&self, reflection: &Reflection) -> Result<ReflectionId, ReflectionError> {
+        let Some(old) = &reflection.replaces else {
+            self.storage.append(std::slice::from_ref(reflection)).await?;
+            return Ok(reflection.id.clone());
+        };
+        if self.repeats(reflection, old).await? {
+            return Ok(old.clone());
+        }
+        self.storage.append(std::slice::from_ref(reflection)).await?;
+        Ok(reflection.id.clone())
     }
 
     async fn get_recent(&self, subtask: &SubtaskId, limit: usize) -> Result<Vec<Reflection>, ReflectionError> {
@@ -101,28 +106,38 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Recall, ReflectionError> {
-        let reflections = self.in_order(Some(&query.task)).await?;
-        if reflections.is_empty() {
-            return Ok(Recall::default());
-        }
-        // Of what cannot be read nobody knows what it takes away: a task keeps its own lessons, and none of others comes.
-        let record = self
-            .lessons
-            .read()
-            .await
-            .unwrap_or_else(|error| LessonRecord { unreadable: Some(error), ..LessonRecord::default() });
-        if let Some(error) = &record.unreadable {
-            tracing::warn!("no lessons of other tasks: {error}");
-        }
+        let Some((reflections, record)) = self.known(&query.task).await? else { return Ok(Recall::default()) };
         let (query, settings) = (query.clone(), self.settings.clone());
         let found = tokio::task::spawn_blocking(move || {
-            let states = states(&reflections, &record);
-            let mut lessons = Lesson::of_project(reflections, &states);
-            lessons.retain(|one| record.unreadable.is_none() || one.reflection.task_id == query.task.as_str());
+            let lessons = to_choose_from(&query, reflections, &record);
             recalled(&query, &lessons, &settings)
         });
         // What a panic in it costs is the lessons, not the attempt.
         Ok(found.await.unwrap_or_default())
+    }
+
+    async fn proven(&self, limit: usize) -> Result<Vec<Reflection>, ReflectionError> {
+        let reflections = self.in_order(None).await?;
+        let record = self.lessons.read().await?;
+        if record.unreadable.is_some() {
+            // A lesson that was retired may be among them.
+            return Ok(Vec::new());
+        }
+        let states = states(&reflections, &record);
+        let mut lessons = Lesson::of_project(reflections, &states);
+        let vouched = |one: &Lesson| states.standing(&one.reflection.id).is_some_and(|standing| standing.vouched);
+        let is_proven = |one: &Lesson| match one.state {
+            State::Active => true,
+            // A person's word is no measurement, and good enough for a session that a person begins.
+            State::Probation => vouched(one),
+            State::Candidate | State::Stale | State::Quarantined | State::Retired => false,
+        };
+        lessons.retain(|one| is_proven(one) && kept_from_prompts(&one.reflection).is_none());
+        let helps = |one: &Lesson| one.helps.unwrap_or_default();
+        // The newest of equal ones first.
+        lessons.reverse();
+        lessons.sort_by(|a, b| helps(b).total_cmp(&helps(a)));
+        Ok(lessons.into_iter().take(limit).map(|one| one.reflection).collect())
     }
 
     fn format_recall(&self, recall: &Recall) -> PromptSection {
@@ -160,6 +175,50 @@ impl ReflectionService for ReflectionServiceLive {
 }
 
 impl ReflectionServiceLive {
+    /// Whether a lesson says the same as the one in whose place it would stand.
+    async fn repeats(&self, reflection: &Reflection, old: &ReflectionId) -> Result<bool, ReflectionError> {
+        let words = |one: &Reflection| Shingles::of(&format!("{} {}", one.analysis, one.suggestion));
+        let of_task = RecentQuery { task: Some(reflection.task_id.clone()), own_only: true, ..RecentQuery::default() };
+        let stored = self.storage.recent(&of_task).await?;
+        let old = stored.iter().find(|one| one.id == *old);
+        Ok(old.is_some_and(|old| words(reflection).likeness(&words(old)) >= SAME))
+    }
+
+    /// What [`recall`](ReflectionService::recall) makes of every lesson that some prompt may hold: before an attempt whose last one failed like `query` says, and
+    /// before the first one of a run. No coin is drawn. The nearest failure comes first; lessons of the task itself come before all others.
+    ///
+    /// # Errors
+    /// `storage_error`.
+    pub async fn explain(&self, query: &RecallQuery) -> Result<Vec<ExplainedLesson>, ReflectionError> {
+        let Some((reflections, record)) = self.known(&query.task).await? else { return Ok(Vec::new()) };
+        let lessons = to_choose_from(query, reflections, &record);
+        let first = RecallQuery { failure: None, ..query.clone() };
+        let shown = |query: &RecallQuery| {
+            let recall = recalled(query, &lessons, &self.settings);
+            let ids = self.format_recall(&recall).ids;
+            (recall, ids)
+        };
+        Ok(explained(query, &lessons, [shown(query), shown(&first)]))
+    }
+
+    /// The lessons that are believed and what is known of them; none where there is no lesson.
+    async fn known(&self, task: &TaskId) -> Result<Option<(Vec<Reflection>, LessonRecord)>, ReflectionError> {
+        let reflections = self.in_order(Some(task)).await?;
+        if reflections.is_empty() {
+            return Ok(None);
+        }
+        // Of what cannot be read nobody knows what it takes away: a task keeps its own lessons, and none of others comes.
+        let record = self
+            .lessons
+            .read()
+            .await
+            .unwrap_or_else(|error| LessonRecord { unreadable: Some(error), ..LessonRecord::default() });
+        if let Some(error) = &record.unreadable {
+            tracing::warn!("no lessons of other tasks: {error}");
+        }
+        Ok(Some((reflections, record)))
+    }
+
     /// The lessons that are believed, in the order in which they were written: the newest of all, and every one of the task.
     async fn in_order(&self, task: Option<&TaskId>) -> Result<Vec<Reflection>, ReflectionError> {
         let newest = RecentQuery { limit: Some(NEWEST), own_only: true, ..RecentQuery::default() };
@@ -174,6 +233,16 @@ impl ReflectionServiceLive {
     }
 }
 
+/// What recall chooses from.
+fn to_choose_from(query: &RecallQuery, mut reflections: Vec<Reflection>, record: &LessonRecord) -> Vec<Lesson> {
+    // One that an attempt left which was cut off takes no other's place either.
+    reflections.retain(|one| !query.without.contains(&one.session_id));
+    let states = states(&reflections, record);
+    let mut lessons = Lesson::of_project(reflections, &states);
+    lessons.retain(|one| record.unreadable.is_none() || one.reflection.task_id == query.task.as_str());
+    lessons
+}
+
 /// What a red check's failure is known by, as far as it says anything.
 fn known_by(failure: &FailureContext) -> Option<Box<FailureKey>> {
     failure.check.as_ref()?;
@@ -185,43 +254,8 @@ fn known_by(failure: &FailureContext) -> Option<Box<FailureKey>> {
 fn already_tried(failure: &FailureContext) -> Option<String> {
     let message = one_line(&plain(&failure.agent_message));
     let handed_on = message.rfind(HANDED_ON).map(|at| last_bytes(&message[at..], TRIED_BYTES).trim().to_owned());
-    let tried: Vec<String> = changed_in_short(&failure.diff).into_iter().chain(handed_on).collect();
+    let tried: Vec<String> = changes::in_short(changed_lines(&failure.diff)).into_iter().chain(handed_on).collect();
     (!tried.is_empty()).then(|| tried.join(" "))
-}
-
-/// `cart.py:3 prices[1:] to prices.`: the first lines that a diff replaces, adds or removes. At least as many lines in the place of others
-/// replace them one by one.
-fn changed_in_short(diff: &str) -> Option<String> {
-    let quoted =
-        |line: &ChangedLine<'_>| format!("`{}`", shorten(&one_line(&plain(line.text)), LINE_BYTES).replace('`', "'"));
-    let place = |line: &ChangedLine<'_>| format!("{}:{}", one_line(&plain(line.file)), line.number);
-    let (mut said, mut lines) = (Vec::new(), changed_lines(diff).peekable());
-    while lines.peek().is_some() {
-        let (old, new) = (block(&mut lines, false), block(&mut lines, true));
-        // Where fewer stand there now, nobody knows which stands for which.
-        let pairs = if old.len() <= new.len() { old.len() } else { 0 };
-        let to = |(old, new)| format!("{} {} to {}", place(old), quoted(old), quoted(new));
-        said.extend(old.iter().zip(&new).take(pairs).map(to));
-        said.extend(old[pairs..].iter().map(|line| format!("{} {} taken out", place(line), quoted(line))));
-        said.extend(new[pairs..].iter().map(|line| format!("{} {} added", place(line), quoted(line))));
-    }
-    let more = said.len().saturating_sub(CHANGES);
-    said.truncate(CHANGES);
-    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
-    (!said.is_empty()).then(|| format!("{}{more}.", said.join(", ")))
-}
-
-/// The next removed, or added, lines that stand below each other, without blank ones.
-fn block<'d>(lines: &mut Peekable<impl Iterator<Item = ChangedLine<'d>>>, added: bool) -> Vec<ChangedLine<'d>> {
-    let mut last = None::<(&str, usize)>;
-    let mut goes_on = |line: &ChangedLine<'d>| {
-        let is_next = last.is_none_or(|(file, number)| file == line.file && number + 1 == line.number);
-        let goes_on = line.is_added == added && is_next;
-        last = if goes_on { Some((line.file, line.number)) } else { last };
-        goes_on
-    };
-    let block = std::iter::from_fn(|| lines.next_if(&mut goes_on));
-    block.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
 /// So many times 24 hours before `now`, or the earliest time there is.
@@ -305,6 +339,7 @@ mod tests {
                     lines: vec!["expected <n>, got <n>".to_owned()],
                     ..FailureKey::default()
                 })),
+                replaces: None,
                 foreign: false,
             }
         );

@@ -9,6 +9,7 @@ mod run;
 mod transcript;
 mod verdict;
 
+pub use crate::effect::LessonEffect;
 pub use effect::{EffectShown, effect_words};
 pub use events::{line, plural};
 pub use quoted::quoted;

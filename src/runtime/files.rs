@@ -1,10 +1,13 @@
 //! The files that people change through the program.
 
-use crate::domain::{RunId, policy};
+use crate::domain::{LineProblem, RunId, policy};
 use crate::host::HostWorkTree;
-use crate::services::{Clock, Settings};
+use crate::reflection::lesson_of_trajectory;
+use crate::services::{Clock, Settings, StorageError};
 use crate::storage::{AttemptsFile, Seals};
-pub use crate::storage::{FileTasks as TaskFile, Imported, KeptAttempts, Rebuilt, check_state, read_import};
+pub use crate::storage::{
+    Damage, FileTasks as TaskFile, ImportFormat, ImportHow, Imported, KeptAttempts, Rebuilt, check_state,
+};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -68,6 +71,30 @@ pub fn read_attempts(project: &policy::Project) -> io::Result<KeptAttempts> {
 /// If a journal cannot be read or the file cannot be written; then it is as it was.
 pub fn rebuild_attempts(project: &policy::Project) -> io::Result<Rebuilt> {
     AttemptsFile::of(project, Seals::of(project)).rebuild()
+}
+
+/// Reads a file of lessons that others wrote, in whatever format it is. A lesson of a trajectory is written by the rules, see
+/// [`lesson_of_trajectory`].
+///
+/// # Errors
+/// As [`read_import`](crate::storage::read_import).
+pub fn read_import(path: &Path, how: &ImportHow) -> Result<Imported, StorageError> {
+    let mut imported = crate::storage::read_import(path, how)?;
+    if imported.format == ImportFormat::Atif {
+        match lesson_of_trajectory(&std::mem::take(&mut imported.whole), &how.task, how.now) {
+            Ok(lesson) => imported.reflections.extend(lesson),
+            Err(error) => imported.problems.push(LineProblem { line: error.line, message: error.message }),
+        }
+    }
+    Ok(imported)
+}
+
+/// What is wrong with lines of the memory's files, and sets these lines aside with `repair`: see [`Damage`].
+///
+/// # Errors
+/// If a file cannot be read or written; it is as it was then.
+pub fn memory_damage(project: &policy::Project, repair: bool) -> io::Result<Vec<Damage>> {
+    crate::storage::damage(project, &Seals::of(project), repair)
 }
 
 /// Whether a file is in git and has changes that are not, so that they would be lost with it. Not where git cannot say.

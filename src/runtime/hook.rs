@@ -1,17 +1,18 @@
 //! Hooks of agents' sessions, on the real machine. No settings are read and no service is built: they run at every stop
 //! of every agent.
 
+use super::failure::failed_output;
 use super::judge::{TranscriptTurn, judge_transcript, read_transcript};
 use super::settings::without_strangers;
 use crate::config::{ConfigError, Effective, Inputs};
-use crate::domain::{RiskThreshold, SETTINGS_FILES, Standing, policy};
+use crate::domain::{FailureContext, RiskThreshold, SETTINGS_FILES, Standing, TaskId, policy};
 use crate::files::open_named;
 use crate::hooks::{Gating, Hook, HookEnvironment, HookMode, Payload, Rules, Stopped};
 use crate::host::{HostWorkTree, SystemClock};
 use crate::layer::Svc;
-use crate::prompt::{Feedback, first_bytes};
+use crate::prompt::{Feedback, first_bytes, last_bytes};
 use crate::reading::Reading;
-use crate::services::{Clock, CompletionVerifier, Settings, UsageMeter, WorkTree};
+use crate::services::{Clock, CompletionVerifier, ReflectionService, Settings, UsageMeter, WorkTree};
 use crate::{config, hooks};
 use std::io;
 use std::io::Read;
@@ -21,6 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Settings are some pages; more is not read into memory.
 const SETTINGS_BYTES: u64 = 1 << 20;
+
+/// Of a tool's answer at most this much is read, at its end: there a command says what failed.
+const ANSWER_BYTES: usize = 128 << 10;
 
 /// How often a transcript is read for the agent's last words, and how long is waited in between: two seconds in all.
 const TRIES: u32 = 20;
@@ -59,6 +63,46 @@ pub fn hook_session_start(call: &HookCall) -> io::Result<()> {
 /// What could not be written.
 pub fn hook_stop(call: &HookCall) -> io::Result<Stopped> {
     with(call, hooks::stop)
+}
+
+/// What an agent's hook says on stdout to put a text before its model, in the shape that Claude Code, Codex and Gemini CLI share.
+fn context(call: &HookCall, otherwise: &str, text: &str) -> serde_json::Value {
+    let event = Around::of(call).payload.event.unwrap_or_else(|| otherwise.to_owned());
+    serde_json::json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
+}
+
+/// The lessons of the project that a session is given when it starts, as the hook says them; none where there are none.
+///
+/// # Errors
+/// What could not be read or written.
+pub async fn hook_lessons(call: &HookCall, app: &dyn ReflectionService) -> io::Result<Option<serde_json::Value>> {
+    let (around, clock) = (Around::of(call), SystemClock::new());
+    let text = hooks::lessons_at_start(&around.hook(call, &clock), app).await?;
+    Ok(text.map(|text| context(call, "SessionStart", &text)))
+}
+
+/// The failure that a tool's answer shows, if it shows one that would be known again.
+#[must_use]
+pub fn hook_failure(call: &HookCall) -> Option<FailureContext> {
+    let answer = Around::of(call).payload.answer?;
+    // No task is at work in such a session; its name is one that no task of a list can have.
+    let answer = last_bytes(&answer, ANSWER_BYTES);
+    let failure = failed_output(TaskId::new("a-session-of-its-own").ok()?, 1, answer);
+    (!failure.signature.fingerprint.is_empty()).then_some(failure)
+}
+
+/// The lesson about such a failure, as the hook says it; none where there is none.
+///
+/// # Errors
+/// What could not be read or written.
+pub async fn hook_lesson(
+    call: &HookCall,
+    failure: FailureContext,
+    app: &dyn ReflectionService,
+) -> io::Result<Option<serde_json::Value>> {
+    let (around, clock) = (Around::of(call), SystemClock::new());
+    let text = hooks::lesson_after_failure(&around.hook(call, &clock), failure, app).await?;
+    Ok(text.map(|text| context(call, "PostToolUse", &text)))
 }
 
 fn with<T>(call: &HookCall, work: impl FnOnce(&Hook<'_>) -> io::Result<T>) -> io::Result<T> {

@@ -61,12 +61,13 @@ mod trust;
 mod watch;
 
 pub use crate::hooks::{
-    Changed as HookChanged, HookAgent, HookMode, Installing, Rules as HookRules, Scope as HookScope, Stopped,
-    Verify as HookVerify,
+    Changed as HookChanged, HookAgent, HookMode, Installing, Learn as HookLearn, Rules as HookRules,
+    Scope as HookScope, Stopped, Verify as HookVerify,
 };
-pub use crate::host::{git_version, given_in_sandbox, is_the_program, is_within_run_of};
+pub use crate::host::{edit, git_version, given_in_sandbox, is_the_program, is_within_run_of};
 pub use crate::orchestrator::queue::{Readiness, readiness};
-pub use crate::reflection::lacks_something;
+pub use crate::recall::Same;
+pub use crate::reflection::{Decided, ExplainedLesson, lacks_something};
 pub use crate::storage::EvalFiles;
 pub use crate::verification::gates::seems_to_allow;
 pub use analyze::{Observations, history, read_observations};
@@ -75,9 +76,9 @@ pub use eval::{EvalError, EvalJudge, EvalParams, evaluate};
 pub use events::{EventLines, EventSinks};
 pub use failure::failed_output;
 pub use files::{
-    Imported, KeptAttempts, Rebuilt, TaskFile, adopt_lessons, check_state, foreign_lessons, foreign_marks,
-    has_unsaved_changes, is_foreign_run, is_left_out, read_attempts, read_import, rebuild_attempts, run_began,
-    task_file,
+    Damage, ImportFormat, ImportHow, Imported, KeptAttempts, Rebuilt, TaskFile, adopt_lessons, check_state,
+    foreign_lessons, foreign_marks, has_unsaved_changes, is_foreign_run, is_left_out, memory_damage, read_attempts,
+    read_import, rebuild_attempts, run_began, task_file,
 };
 pub use given::guarded;
 pub use health::{
@@ -85,8 +86,8 @@ pub use health::{
     runs_all_with, sandbox_health,
 };
 pub use hook::{
-    HookCall, checkout_around, hook_mode, hook_project, hook_rules, hook_session_start, hook_settings, hook_stop,
-    hook_verify,
+    HookCall, checkout_around, hook_failure, hook_lesson, hook_lessons, hook_mode, hook_project, hook_rules,
+    hook_session_start, hook_settings, hook_stop, hook_verify,
 };
 pub use judge::{
     TRANSCRIPT_FORMATS, TranscriptFormat, TranscriptReadError, TranscriptReading, TranscriptTurn, judge_transcript,
@@ -98,7 +99,7 @@ pub use programs::{changes, command_runner, find_program};
 pub use report::{Records, Waiting, choose_run};
 pub use route::{Route, Sized, Told, TrackRecord, proposed, route, size, track_record};
 pub use run_id::{new_run_id, system_clock};
-pub use search::{FittingLesson, fitting_lessons};
+pub use search::{AskedRecall, FittingLesson, explain_recall, fitting_lessons};
 pub use settings::{project, settings_before_trust, settings_from, settings_to_look};
 pub use tower_agent::layer_agents;
 pub use tower_model::layer_models;

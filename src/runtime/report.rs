@@ -1,7 +1,7 @@
 //! What the report of a run is about, through the ports: nothing here knows where runs and lessons are kept.
 
 use super::watch::RunWatch;
-use crate::domain::{Life, Past, Reflection, ReflectionId, RunId, TaskList, policy};
+use crate::domain::{AttemptRecord, Life, Past, Reflection, ReflectionId, RunId, SessionId, TaskList, policy};
 use crate::layer::{BuildError, Layers, Svc};
 use crate::report::night::Night;
 use crate::services::{Clock, RecentQuery, RunReader, Runs, RunsError, Settings, Storage, StorageError, Tasks};
@@ -50,6 +50,27 @@ impl Records {
             tasks: app.3.clone().into_arc(),
             clock: clock.clone().into_arc(),
         })
+    }
+
+    /// How these agent runs ended, as far as the journals that are left say so; the newest runs are read first, and none when all are found.
+    ///
+    /// # Errors
+    /// [`RunsError`] if a run cannot be read at all.
+    pub fn attempts_of(&self, sessions: &HashSet<SessionId>) -> Result<Vec<AttemptRecord>, RunsError> {
+        let mut found: Vec<AttemptRecord> = self.runs.attempts()?;
+        found.retain(|attempt| sessions.contains(&attempt.session));
+        let mut missing: HashSet<SessionId> =
+            sessions.iter().filter(|one| found.iter().all(|attempt| attempt.session != **one)).cloned().collect();
+        for run in self.runs.list()?.into_iter().rev() {
+            if missing.is_empty() {
+                break;
+            }
+            let mut reader = self.runs.open(&run);
+            while reader.read_on()? {}
+            let entries = reader.log().entries.iter().map(|logged| (logged.at, &logged.entry));
+            found.extend(AttemptRecord::of_run(&run, entries).into_iter().filter(|one| missing.remove(&one.session)));
+        }
+        Ok(found)
     }
 
     /// Where the project is.

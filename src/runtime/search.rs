@@ -1,9 +1,14 @@
 //! Which lessons fit an output.
 
 use super::failure::failed_output;
+use super::run_id::system_clock;
 use crate::curation::State;
-use crate::domain::{IdError, Reflection, Signature, TaskId};
+use crate::domain::{IdError, Reflection, Signature, SubtaskId, TaskId, policy};
 use crate::recall::{Index, Lesson, Match, Project, failure_key};
+use crate::reflection::{ExplainedLesson, Heuristic, ReflectionServiceLive};
+use crate::services::{Lessons, RecallQuery, ReflectionError, Storage};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Less than this says nothing: every two failures of one tool have some words in common.
 const LEAST_SCORE: f64 = 0.05;
@@ -40,6 +45,42 @@ pub fn fitting_lessons(lessons: Vec<Reflection>, output: &str, limit: usize) -> 
         shared: found.shared,
     };
     Ok(found.into_iter().map(of).collect())
+}
+
+/// For whom recall is explained.
+#[derive(Debug, Clone)]
+pub struct AskedRecall {
+    /// The task whose attempt has failed; one that no lesson is of where only the failure is known.
+    pub task: TaskId,
+    /// Its title and description; before anything has failed, a lesson is found by these.
+    pub text: String,
+    /// What its check printed.
+    pub output: String,
+}
+
+/// What recall makes of every lesson, by the code of a run: those of the task first, then the nearest failure first. Nothing is started and no coin is drawn.
+///
+/// # Errors
+/// If lessons cannot be read.
+pub async fn explain_recall(
+    (storage, lessons): (Arc<dyn Storage>, Arc<dyn Lessons>),
+    settings: &policy::Reflexion,
+    asked: AskedRecall,
+) -> Result<Vec<ExplainedLesson>, ReflectionError> {
+    let failure = failed_output(asked.task.clone(), 1, asked.output);
+    let query = RecallQuery {
+        subtask: SubtaskId::from(&asked.task),
+        task: asked.task,
+        text: asked.text,
+        failure: Some((failure.signature, failure.output)),
+        limit: settings.max_reflections_per_retry,
+        without: BTreeSet::new(),
+    };
+    // Nobody is asked for a lesson here.
+    let generator = Arc::new(Heuristic);
+    let service =
+        ReflectionServiceLive { storage, lessons, generator, clock: system_clock(), settings: settings.clone() };
+    service.explain(&query).await
 }
 
 /// A reflection by the failure that it is about, and by what it says.

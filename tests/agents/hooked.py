@@ -4,7 +4,7 @@ import json
 import subprocess
 
 import agents
-from box import PATIENCE, RIGHT, WRONG, FEEDBACK, Box, edit, require, right, texts
+from box import PATIENCE, RIGHT, WRONG, FEEDBACK, Box, edit, learning, require, right, texts
 
 TEST = "python3 -m unittest -q test_shop"
 PROMPT = f"Fix the bug in shop.py so that its test passes. Run `{TEST}`."
@@ -84,3 +84,38 @@ def hooks_verify(options, agent):
     require(any(TEST in text for text in told), f"it was not told which test failed: {told[-1:]}")
     found = records(box)
     require([record["provenance"]["reflection_attempt"] for record in found] == [2], f"one stop, captured twice: {found}")
+
+
+def hooks_learn(options, agent):
+    """With --learn lessons reach a session of the agent's own: at its start, and after a command that failed as one did in a run."""
+    box = Box(options, agent, "hooks-learn", learning(), feedback={"maxTurns": 1})
+    yield box
+    code, _ = box.work()
+    require(code == 0, f"the run ended with {code}")
+    lesson = json.loads((box.project / "memory" / "reflections.jsonl").read_text().splitlines()[-1])
+    # As many as a session begins with, so that the run's own is left for the failure.
+    more = [added(box, f"Filler {number}: carts are lists.") for number in range(3)]
+    for one in [lesson["id"], *more]:
+        code, said = box.run("memory", "promote", one)
+        require(code == 0, f"promote {one}: {code}: {said}")
+    change_hooks(box, "install", "--learn")
+    agents.write(box.project / "shop.py", WRONG)
+    runs_it = {"text": "I run the test.", "tools": [{"shell": TEST}]}
+    box.model.play({"rules": [{"name": "tries", "when": {"has_tools": True}, "turns": [runs_it, {"text": "It fails."}]}]})
+    before = len(box.model.turns())
+    session(box)
+    asked = [" ".join(" ".join(texts(request["body"])).split()) for request in box.model.turns()[before:]]
+    says = " ".join(lesson["suggestion"].split())[:50]
+    require(says not in asked[0], "nothing had failed yet")
+    require(says in asked[-1], f"it was not told after its failure: {asked[-1][-3000:]}")
+    # A plugin of OpenCode's cannot speak at a session's start.
+    require(agent.name == "opencode" or "Filler 2" in asked[0], f"it began without lessons: {asked[0][-3000:]}")
+
+
+def added(box, suggestion):
+    """The id of a lesson that a person has written."""
+    lesson = {"taskId": "carts", "subtaskId": "carts", "attemptNumber": 1, "category": "root_cause", "analysis": suggestion, "suggestion": suggestion}
+    command = [box.options.reflexion, "memory", "add", "--json"]
+    done = subprocess.run(command, cwd=box.project, env=box.env, input=json.dumps(lesson), capture_output=True, text=True, timeout=PATIENCE)
+    require(done.returncode == 0, f"memory add: {done.stderr}")
+    return json.loads(done.stdout)["id"]

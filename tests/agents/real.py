@@ -68,10 +68,13 @@ def learns(options, agent):
     require(kinds(report) == ["finished", "finished"], report["endings"])
     # OpenCode tells over ACP what it cost, and the tokens of its last step only, which are no sum.
     require(report["costUsd" if agent.name == "acp-opencode" else "tokens"], f"no usage: {report}")
-    require(report["reflectionsWritten"] == report["reflectionsInjected"] == 1, report)
+    # What made the difference is a second lesson.
+    require((report["reflectionsWritten"], report["reflectionsInjected"]) == (2, 1), report)
     journal = next(box.project.glob(".reflection/runs/*/journal.jsonl")).read_text()
     require('"false_done"' in journal, "attempt 1 is no false_done")
-    reflection = json.loads((box.project / "memory" / "reflections.jsonl").read_text())
+    guess, contrast = map(json.loads, (box.project / "memory" / "reflections.jsonl").read_text().splitlines())
+    require(contrast["replaces"] == guess["id"], f"{contrast}")
+    reflection = guess
     analysis = " ".join(reflection["suggestion"].split())[:60]
     received = [request for request in box.model.turns() if any(analysis in " ".join(t.split()) for t in texts(request["body"]))]
     require(received, f"no request to the model holds the reflection: {analysis}")
@@ -322,11 +325,12 @@ def right_for_each():
 
 
 # The long ones first, so that waiting overlaps with working.
-SCENARIOS = [hooked.hooks, api_error, learns, lies, lies_on, loops, reviews, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side, hooked.hooks_verify]
+SCENARIOS = [hooked.hooks, api_error, learns, lies, lies_on, loops, reviews, limit_resets, killed, killed_asking, interrupted, limit_recovers, limit_stays, limit_tells, bad_key, next_agent, side_by_side, hooked.hooks_verify, hooked.hooks_learn]
 # What only some can show: reset times stand in the records of two agents. Over ACP the rest is the same code and program.
 ONLY = {
     hooked.hooks: ["claude", "codex", "gemini", "opencode"],
     hooked.hooks_verify: ["claude", "codex", "gemini"],
+    hooked.hooks_learn: ["claude", "codex", "gemini", "opencode"],
     limit_resets: ["claude"],
     limit_tells: ["codex"],
     lies_on: ["claude", "opencode"],

@@ -91,12 +91,14 @@ async fn a_refuted_claim_becomes_a_reflection_that_the_next_prompt_holds() {
 
     let task = &report.tasks[0];
     assert_eq!((task.verdict, task.solved_at, task.attempts), (Some(Verdict::Confirmed), Some(2), 2));
-    assert_eq!((task.reflections_written, task.reflections_injected), (1, 1));
+    assert_eq!((task.reflections_written, task.reflections_injected), (2, 1));
     let stored = project.storage.recent(&RecentQuery::default()).await.unwrap();
+    let [contrast, guess] = stored.as_slice() else { panic!("{stored:?}") };
+    assert_eq!(contrast.replaces.as_ref(), Some(&guess.id));
     let prompts: Vec<String> = project.agent.requests().into_iter().map(|r| r.prompt).collect();
     assert!(prompts[0].contains("Check `test` was red before any attempt"), "{}", prompts[0]);
     assert!(!prompts[0].contains("Reflections on earlier attempts"));
-    assert!(prompts[1].contains(&stored[0].analysis), "{}", prompts[1]);
+    assert!(prompts[1].contains(&guess.analysis), "{}", prompts[1]);
     assert!(prompts[1].contains("Already tried: answer.txt:1 `nothing` to `wrong`."), "{}", prompts[1]);
     assert_eq!(project.workspaces.commits()[0].1.subject, "a");
     let last = project.tasks.marks().pop().unwrap();

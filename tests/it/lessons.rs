@@ -118,3 +118,34 @@ fn a_lesson_is_about_what_an_attempt_did_and_never_about_what_was_red_before() {
     assert!(!ran.stderr.contains("for a person to see"), "{}", ran.stderr);
     assert!(ran.stderr.contains("the agent was ended by a signal: it may not have been done"), "{}", ran.stderr);
 }
+
+#[test]
+fn what_made_the_difference_stands_in_the_place_of_the_guess() {
+    let agent = "if [ $REFLEXION_ATTEMPT = 1 ]; then sed -i '2s/0/2/' calc.py; else sed -i '2s/0/1/' calc.py; echo new > more.txt; fi";
+    let project = Project::new(agent);
+    for (path, text) in RED {
+        project.write(path, text);
+    }
+    let check = json!({ "name": "one", "run": "python3 -B -m unittest test_calc.T.test_one" });
+    project.tasks(&[json!({ "id": "one", "title": "one() is one", "status": "open", "checks": [check] })]);
+    project.commit();
+    project.run(&["run"]).exits(0);
+    let lessons = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
+    let lessons: Vec<Value> = lessons.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let [guess, contrast] = lessons.as_slice() else { panic!("{lessons:#?}") };
+    assert_eq!((&contrast["replaces"], &contrast["attemptNumber"]), (&guess["id"], &json!(1)));
+    let said = contrast["analysis"].as_str().unwrap();
+    assert!(said.contains("Only attempt 2, which passed, has: calc.py:2 `return 1` added"), "{said}");
+    assert!(said.contains("Only attempt 1 had: calc.py:2 `return 2` added."), "{said}");
+    let shown = project.run(&["memory", "show", guess["id"].as_str().unwrap()]).exits(0).stdout.clone();
+    assert!(shown.contains("was written when an attempt had passed"), "{shown}");
+    // Done once more, the task reads the one and not the other.
+    project.run(&["task", "reopen", "one"]).exits(0);
+    project
+        .config(|config| config["agents"]["sh"]["argv"][2] = json!("cat \"$REFLEXION_PROMPT_FILE\" > \"$OUT/prompt\""));
+    project.commit();
+    project.run(&["run"]);
+    let prompt = project.told("prompt");
+    assert!(prompt.contains("Only attempt 2, which passed, has"), "{prompt}");
+    assert!(!prompt.contains(guess["suggestion"].as_str().unwrap()), "{prompt}");
+}

@@ -186,6 +186,10 @@ fn a_reflection_by_the_model_reaches_the_model_and_the_task_is_confirmed() {
                 "category": "root_cause", "analysis": "it subtracts", "suggestion": lesson, "actionItems": [],
                 "confidence": 0.9,
             }, "usage": usage },
+            { "json": {
+                "category": "root_cause", "analysis": "only the change that passed divides", "suggestion": "look at the operator first",
+                "actionItems": [], "confidence": 0.9,
+            }, "usage": usage },
         ] },
         { "name": "second", "when": { "contains": lesson }, "turns": [files("def half(a):\n    return a // 2\n")] },
         { "name": "first", "when": {}, "turns": [files("def half(a):\n    return a - 2\n")] },
@@ -209,13 +213,17 @@ fn a_reflection_by_the_model_reaches_the_model_and_the_task_is_confirmed() {
     assert_eq!(report["tasks"][0]["verdict"], "confirmed");
     let listed: Value = serde_json::from_slice(&run(&["memory", "list", "--json"]).stdout).unwrap();
     assert_eq!(listed["reflections"][0]["origin"], json!({ "by": "llm", "model": "mock-model" }));
-    assert_eq!(server.requests().len(), 4, "an answer that cannot be read is asked for again");
-    // Both answers of the generator were paid for.
-    assert_eq!(report["totals"]["tokens"], 2 * 10 + 2 * 1050, "{report:#}");
+    let [contrast, guess] = [&listed["reflections"][0], &listed["reflections"][1]];
+    assert_eq!((&contrast["replaces"], &contrast["suggestion"]), (&guess["id"], &json!("look at the operator first")));
+    let asked = server.requests();
+    assert_eq!(asked.len(), 5, "an answer that cannot be read is asked for again");
+    assert!(asked[4].contains("What the attempt that passed changed"), "{}", asked[4]);
+    // All answers of the generator were paid for.
+    assert_eq!(report["totals"]["tokens"], 2 * 10 + 3 * 1050, "{report:#}");
     let run = report["run"].as_str().unwrap();
     let journal = std::fs::read_to_string(dir.path().join(".reflection/runs").join(run).join("journal.jsonl")).unwrap();
     let judged: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let used: Vec<&Value> = judged.iter().filter_map(|entry| entry.get("reflectionUsage")).collect();
-    assert_eq!(used.len(), 1, "{journal}");
-    assert_eq!((&used[0]["input"], &used[0]["output"]), (&json!(2000), &json!(100)));
+    let input: Vec<_> = used.iter().map(|used| used["input"].as_u64().unwrap()).collect();
+    assert_eq!(input, [2000, 1000], "{journal}");
 }

@@ -283,6 +283,7 @@ impl Night {
             already_tried: None,
             signature: None,
             failure: None,
+            replaces: None,
             foreign: false,
         });
         id

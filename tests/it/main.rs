@@ -18,15 +18,18 @@ mod exit_codes;
 mod flow;
 mod golden;
 mod guarded;
+mod hands;
 mod halted;
 mod healer;
 mod holdout;
 mod home;
 mod hooks;
 mod hooks_gate;
+mod hooks_learn;
 mod judge;
 mod keep_awake;
 mod known_red_runners;
+mod lesson_files;
 mod lessons;
 #[cfg(feature = "llm")]
 mod llm;

@@ -103,3 +103,35 @@ fn of_two_red_cases_with_other_values_nobody_knows_which_one_a_bug_is_about() {
     let (task, said) = (ran.task("a"), because(&project));
     assert_eq!(task["verdict"], json!("unverifiable"), "{said}");
 }
+
+/// Cases with numbers in their names, all of which fail with the same words.
+const NAMED: &str = r#"import calc, sys
+red = [kind for kind in ("int8", "int16", "int32") if not calc.fits(kind)]
+if red:
+    print(" FAILURES ".center(80, "="))
+for kind in red:
+    print(f" test_top[{kind}] ".center(80, "_") + "\n\n>       assert calc.fits(kind), \"does not fit 'top'\"\nE       AssertionError: does not fit 'top'\n\ntest_calc.py:9: AssertionError")
+if red:
+    print(" short test summary info ".center(80, "="))
+for kind in red:
+    print(f"FAILED test_calc.py::test_top[{kind}] - AssertionError: does not fit 'top'")
+print(f" {len(red)} failed, {3 - len(red)} passed in 0.01s ".center(80, "=") if red else " 3 passed in 0.01s ".center(80, "="))
+sys.exit(1 if red else 0)
+"#;
+
+#[test]
+fn with_the_same_tests_a_case_that_fails_now_is_none_that_failed_before() {
+    let project = Project::new("sed -i 's/int8/int16/' calc.py");
+    project.write("suite.py", NAMED);
+    project.write("calc.py", "def fits(kind):\n    return kind != 'int8'\n");
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        config["checks"] = json!([{ "name": "suite", "run": "python3 -B suite.py" }]);
+    });
+    let own = json!([{ "name": "own", "run": "python3 -B -c \"import calc; assert calc.fits('int8')\"" }]);
+    project.tasks(&[with(task("a"), json!({ "type": "bug", "title": "An int8 fits", "checks": own }))]);
+    let ran = project.run(&["run", "--json"]);
+    let said = because(&project);
+    assert_eq!(ran.task("a")["verdict"], json!("false_done"), "{said}");
+    assert!(said.contains("`test_calc.py::test_top[int16]` fails, and did not at the base"), "{said}");
+}

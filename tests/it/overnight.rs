@@ -202,7 +202,8 @@ fn what_conflicts_is_kept_and_done_again_on_top_of_what_was_merged() {
     let branches: Vec<&str> = state.trees.keys().map(String::as_str).collect();
     assert_eq!(branches, ["a", "b", "c", "c@1", "d", "integration"]);
     assert_eq!(state.merged, ["Answer for a", "Answer for b", "Answer for c", "Answer for d"], "each once");
-    assert_eq!(state.reflections, [("b".to_owned(), 1), ("c".to_owned(), 1)]);
+    // Of what passed behind a failure there is a second one; `c` is done again without one that failed.
+    assert_eq!(state.reflections, [("b".to_owned(), 1), ("b".to_owned(), 1), ("c".to_owned(), 1)]);
     assert_eq!(state.checkout, "?? memory/\n", "nothing else of the user's is touched");
 }
 
@@ -309,7 +310,7 @@ fn repaired() -> (FinalState, usize) {
     assert_eq!((totals.confirmed, totals.attempts, totals.heals), (2, 3, 2), "{report:?}");
     let journal = fs::read_to_string(project.dir.join(format!(".reflection/runs/{run}/journal.jsonl"))).unwrap();
     let state = state(&project, &run);
-    assert_eq!(state.reflections, [("b".to_owned(), 1)]);
+    assert_eq!(state.reflections, [("b".to_owned(), 1), ("b".to_owned(), 1)]);
     (state, journal.lines().count())
 }
 

@@ -35,7 +35,7 @@ esac
 echo "{\"category\":\"root_cause\",\"analysis\":\"The pool changes while it is read.\",\"suggestion\":\"$advice\",\"actionItems\":[],\"confidence\":0.5}"
 "#;
 
-fn project(holdout: bool) -> Project {
+pub(crate) fn project(holdout: bool) -> Project {
     let project = Project::new(AGENT);
     project.write("check.sh", CHECK);
     project.write("generate.sh", GENERATOR);

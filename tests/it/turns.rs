@@ -249,7 +249,7 @@ async fn after_the_last_turn_comes_the_lesson_and_an_attempt_with_a_conversation
         .acts(wrote(ws, "right"));
     let report = project.run(agent.clone()).await;
     let task = &report.tasks[0];
-    assert_eq!((task.solved_at, task.attempts, task.reflections_written), (Some(2), 2, 1));
+    assert_eq!((task.solved_at, task.attempts, task.reflections_written), (Some(2), 2, 2));
     let fresh: Vec<bool> = agent.requests().iter().map(|r| r.conversation == Conversation::New).collect();
     assert_eq!(fresh, [true, false, true, false]);
     assert!(agent.requests()[2].prompt.contains("Reflections on earlier attempts"));

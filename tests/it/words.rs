@@ -203,7 +203,7 @@ fn wrong_calls_say_what_and_what_to_do() {
     check(&["overnight", "--max-cost", "-5"], &["give US dollars, such as 20", "without the option there is no limit"]);
     check(&["overnight", "--max-tokens", "0"], &["give a number of tokens"]);
     check(&["memory", "show", "abc"], &["no reflection has the id `abc`", "`reflexion memory list`"]);
-    check(&["memory", "import", "nothere"], &["failed to read nothere", "name a JSON Lines file"]);
+    check(&["memory", "import", "nothere"], &["failed to read nothere", "name a file of lessons"]);
     check(&["memory", "add"], &["stdin is not a reflection", r#"{"taskId":"#]);
     project.write("project.json", r#"{"reflexion":null}"#);
     check(&["task", "list"], &["`reflexion`: null is no value (leave the key out for what is built in)"]);

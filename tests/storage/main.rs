@@ -27,6 +27,7 @@ fn reflection(id: &str, subtask: &str, created: i64) -> Reflection {
         already_tried: None,
         signature: None,
         failure: None,
+        replaces: None,
         foreign: false,
     }
 }

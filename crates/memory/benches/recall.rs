@@ -101,6 +101,7 @@ fn lessons(count: usize) -> Vec<Lesson> {
                 already_tried: None,
                 signature: None,
                 failure: None,
+                replaces: None,
                 foreign: false,
             };
             Lesson {

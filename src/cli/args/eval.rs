@@ -17,10 +17,10 @@ pub struct EvalArgs {
     /// settings if not given
     #[arg(long, value_name = "WHO")]
     pub judge: Option<EvalJudge>,
-    /// Run every case so many times, and say which are flaky
+    /// Run every case this many times, and say which are flaky
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: u32,
-    /// So many cases at a time
+    /// This many cases at a time
     #[arg(long, short, value_name = "N", default_value_t = 4, value_parser = parse_jobs)]
     pub jobs: usize,
     /// What every suite must come to, instead of its own threshold: `max_false_complete=SHARE,max_false_alarm=SHARE`, and

@@ -5,8 +5,8 @@ use clap::Subcommand;
 
 /// What agents' hooks call.
 ///
-/// Whatever goes wrong, `stop` and `session-start` end with exit code 0 and a line on stderr: a hook never fails the session
-/// that it is part of. Both do nothing unless `REFLECTION_MODE` is `solo` or `orchestrated`.
+/// Whatever goes wrong, `stop`, `session-start` and `after-tool` end with exit code 0 and a line on stderr: a hook never fails the session
+/// that it is part of. Without `--verify` and `--learn` they do nothing unless `REFLECTION_MODE` is `solo` or `orchestrated`.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  reflexion hook install claude\n  REFLECTION_MODE=solo claude\n  ls .reflection/reflections/"
@@ -22,6 +22,8 @@ pub struct HookArgs {
 pub enum HookCommand {
     /// Note the commit and the dirty files at a session's start; the agent's payload is read from stdin
     SessionStart(HookStartArgs),
+    /// Give the agent the lesson about a command that failed, once in a session; its payload is read from stdin
+    AfterTool(HookAfterToolArgs),
     /// Write the record of a session that stops; the agent's payload is read from stdin
     Stop(HookStopArgs),
     /// Put the hooks into an agent's settings; what is there stays
@@ -39,6 +41,18 @@ pub struct HookStartArgs {
     /// Also without `REFLECTION_MODE`: `stop --verify` goes by the settings that are seen here
     #[arg(long)]
     pub verify: bool,
+    /// Give the agent at most three lessons of this project: those that were measured to help, and those that you wrote, edited or
+    /// promoted. Only where the project is trusted; never inside of a run, and never with `REFLECTION_MODE=off`
+    #[arg(long)]
+    pub learn: bool,
+}
+
+/// How an agent's hook calls after a command.
+#[derive(Debug, clap::Args)]
+pub struct HookAfterToolArgs {
+    /// Who calls
+    #[command(flatten)]
+    pub call: HookCallArgs,
 }
 
 /// How an agent's hook calls at a stop.
@@ -57,7 +71,7 @@ pub struct HookStopArgs {
 /// Put the hooks into an agent's settings.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  reflexion hook install claude\n  reflexion hook install claude --verify --user\n  reflexion hook install codex"
+    after_help = "Examples:\n  reflexion hook install claude\n  reflexion hook install claude --verify --user\n  reflexion hook install codex --learn"
 )]
 pub struct HookInstallArgs {
     /// Where
@@ -66,6 +80,10 @@ pub struct HookInstallArgs {
     /// Stops are judged too: `reflexion hook stop --verify`; not for opencode, which cannot be sent back to work
     #[arg(long)]
     pub verify: bool,
+    /// Sessions are given lessons of the project: those that proved themselves when they start, and after a command that
+    /// failed the one about such a failure; OpenCode's only after a failure
+    #[arg(long)]
+    pub learn: bool,
 }
 
 /// Take the hooks out of an agent's settings.

@@ -1,6 +1,7 @@
 //! `memory`.
 
-use clap::Subcommand;
+use crate::curation::State;
+use clap::{Subcommand, ValueEnum};
 use std::path::PathBuf;
 
 /// Look at what was learned, and change it.
@@ -25,7 +26,10 @@ pub enum MemoryCommand {
         /// Only of this subtask
         #[arg(long)]
         subtask: Option<String>,
-        /// At most so many; all if not given
+        /// Only lessons that have come this far
+        #[arg(long)]
+        state: Option<LessonState>,
+        /// At most this many; all if not given
         #[arg(long, value_name = "N", allow_negative_numbers = true)]
         limit: Option<usize>,
         /// Print `{"reflections":[…]}`
@@ -42,7 +46,7 @@ pub enum MemoryCommand {
     },
     /// Find the lessons that fit what a failing command printed, and say by which words
     #[command(
-        after_help = "Examples:\n  reflexion memory search test.log\n  cargo test 2>&1 | reflexion memory search"
+        after_help = "Examples:\n  reflexion memory search test.log\n  cargo test 2>&1 | reflexion memory search\n  reflexion memory search --explain --task fix-dates test.log"
     )]
     Search {
         /// What the command printed; read from stdin if not given
@@ -50,7 +54,13 @@ pub enum MemoryCommand {
         /// At most this many lessons
         #[arg(long, value_name = "N", default_value_t = 5)]
         limit: usize,
-        /// Print `{"lessons":[{"score","shared","reflection"}]}`
+        /// Say of each lesson whether a run would show it to an attempt after this failure, and to a first one, and why or why not
+        #[arg(long)]
+        explain: bool,
+        /// With `--explain`: as this task sees it, whose own lessons come first
+        #[arg(long, value_name = "ID", requires = "explain")]
+        task: Option<String>,
+        /// Print `{"lessons":[{"score","shared","reflection"}]}`; with `--explain` `{"lessons":[{"id","same","lines","words","shared","retry","first",…}]}`
         #[arg(long)]
         json: bool,
     },
@@ -74,6 +84,23 @@ pub enum MemoryCommand {
     Pin(LessonArgs),
     /// Leave a pinned lesson to the rules again
     Unpin(LessonArgs),
+    /// Decide about lessons one by one: each with its failure, where it comes from, how far it has come, and what was measured of it
+    #[command(
+        after_help = "Those that wait for a decision come in this order: candidates, those on probation, those that rules have set apart. Answers are read from stdin, a line each: \n  k, keep    other tasks that fail alike may see it, as `memory promote` says; one that was set apart is pinned too\n  e, edit    give it other words, as `memory edit` does\n  r, retire  no prompt holds it any more\n  s, skip    leave it as it is, until the next review\n  q, quit    stop here; what was decided stays"
+    )]
+    Review {
+        /// Only lessons of this task
+        #[arg(long)]
+        task: Option<String>,
+        /// Print those that wait as `{"waiting":[…]}`, and ask nothing
+        #[arg(long)]
+        json: bool,
+    },
+    /// Give a lesson other words, in your editor or by options; what it said stays in the file
+    #[command(
+        after_help = "The editor is what VISUAL or, without that, EDITOR names. Its words are divided at blanks; '…' and \"…\" hold blanks together, `\\` takes the next character as it is. No shell reads it.\n\nExamples:\n  reflexion memory edit ref-01a2\n  reflexion memory edit ref-01a2 --suggestion 'Collect the keys before the pool is changed'\n\nExit codes: 0, and 1 if nothing was changed because no text was left."
+    )]
+    Edit(EditArgs),
     /// Store one reflection, read as JSON from stdin; missing ids and times are filled in
     Add {
         /// Print the stored reflection as JSON (it is printed in words otherwise)
@@ -93,23 +120,80 @@ pub enum MemoryCommand {
         json: bool,
     },
     /// Look for lines that cannot be read, and for reflections that reflexion did not write here: these reach no prompt
-    #[command(after_help = "Exit codes: 0, and 1 if there are any.")]
+    #[command(after_help = "Exit codes: 0, and 1 if there are any; after a repair, if any are left.")]
     Check {
         /// Take those reflections over as yours, such as a colleague's that you have pulled
         #[arg(long)]
         adopt: bool,
-        /// Print `{"reflections","foreign","unreadable","adopted"}`
+        /// Set aside what nobody can use, in a file beside it (`….damaged`): lines that cannot be read, marks of a merge that was not ended, and what somebody
+        /// has changed of a reflection that stands here as it was written
+        #[arg(long)]
+        repair: bool,
+        /// Print `{"reflections","foreign","unreadable","adopted","unreadableAttempts","damaged"}`
         #[arg(long)]
         json: bool,
     },
-    /// Take over the reflections of another file, such as the Golden Loop's
+    /// Take over lessons from another file: another project's, the Golden Loop's, an ACE playbook, a list in Markdown, an ATIF trajectory
+    #[command(
+        after_help = "What is brought in stays with its own task until you promote it, whoever it says wrote it.\n\nExamples:\n  reflexion memory import ../other/memory/reflections.jsonl\n  reflexion memory import --task fix-dates notes.md\n\nExit codes: 0, and 1 if a line could not be read."
+    )]
     Import {
-        /// A JSON Lines file of reflections
+        /// The file
         file: PathBuf,
+        /// Its format; found out from what it holds if not given
+        #[arg(long)]
+        format: Option<LessonFormat>,
+        /// The task that lessons are of which name none
+        #[arg(long, value_name = "ID", default_value = "imported")]
+        task: String,
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
+    /// Print lessons for another project, or for people: those that some prompt may hold
+    #[command(
+        after_help = "Examples:\n  reflexion memory export --out lessons.jsonl\n  reflexion memory export --format markdown --state active"
+    )]
+    Export {
+        /// The format
+        #[arg(long, default_value = "jsonl")]
+        format: ExportFormat,
+        /// Only lessons that have come this far
+        #[arg(long)]
+        state: Option<LessonState>,
+        /// Those too that no prompt holds; never what others wrote
+        #[arg(long, conflicts_with = "state")]
+        all: bool,
+        /// Write into this file instead of stdout
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+}
+
+/// A format that lessons are read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LessonFormat {
+    /// One reflection a line: reflexion's, or the Golden Loop's
+    Jsonl,
+    /// The same
+    Openagents,
+    /// A playbook: `[id] helpful=1 harmful=0 :: what to do`
+    Ace,
+    /// Each item of a list is a lesson
+    Markdown,
+    /// An agent's trajectory: what its last output says that failed
+    Atif,
+}
+
+/// A format that lessons are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// One reflection a line, with all that is known of it
+    Jsonl,
+    /// The same for the Golden Loop: its eleven keys, its names of categories
+    Openagents,
+    /// A list for people
+    Markdown,
 }
 
 /// Which lesson, and why.
@@ -123,4 +207,56 @@ pub struct LessonArgs {
     /// Print `{"lesson","standing"}`
     #[arg(long)]
     pub json: bool,
+}
+
+/// Which lesson, and its new words.
+#[derive(Debug, clap::Args)]
+pub struct EditArgs {
+    /// Its id, or the beginning of it that no other one has
+    pub id: String,
+    /// What went wrong, instead of an editor
+    #[arg(long, value_name = "TEXT")]
+    pub analysis: Option<String>,
+    /// What to do differently, instead of an editor
+    #[arg(long, value_name = "TEXT")]
+    pub suggestion: Option<String>,
+    /// A step; give it once for each. The lesson has these steps then, and none of its old ones; an empty one takes out all
+    #[arg(long, value_name = "TEXT")]
+    pub action_item: Vec<String>,
+    /// Why, in a sentence; `memory show` of the old one says it
+    #[arg(long, value_name = "TEXT")]
+    pub why: Option<String>,
+    /// Print the new lesson as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How far a lesson has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LessonState {
+    /// Its own task alone may see it
+    Candidate,
+    /// Other tasks of the project that fail alike may see it
+    Probation,
+    /// It was measured to help
+    Active,
+    /// What it is about is gone
+    Stale,
+    /// Nobody sees it, because of what it says or does
+    Quarantined,
+    /// It is over
+    Retired,
+}
+
+impl From<LessonState> for State {
+    fn from(state: LessonState) -> Self {
+        match state {
+            LessonState::Candidate => Self::Candidate,
+            LessonState::Probation => Self::Probation,
+            LessonState::Active => Self::Active,
+            LessonState::Stale => Self::Stale,
+            LessonState::Quarantined => Self::Quarantined,
+            LessonState::Retired => Self::Retired,
+        }
+    }
 }

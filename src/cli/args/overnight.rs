@@ -30,10 +30,10 @@ pub struct OvernightArgs {
     /// Begin a new night although the newest one was killed
     #[arg(long, conflicts_with = "resume")]
     pub new: bool,
-    /// Stop everything when it has cost so many US dollars, over all tasks; `budget.run.costUsd`
+    /// Stop everything when it has cost this many US dollars, over all tasks; `budget.run.costUsd`
     #[arg(long, value_name = "USD", allow_negative_numbers = true, value_parser = dollars)]
     pub max_cost: Option<f64>,
-    /// Stop everything when so many tokens were used, over all tasks; `budget.run.tokens`
+    /// Stop everything when this many tokens were used, over all tasks; `budget.run.tokens`
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = tokens)]
     pub max_tokens: Option<u64>,
     /// Let the machine go to sleep when it likes; `overnight.keepAwake`

@@ -25,7 +25,7 @@ pub struct RunArgs {
 /// How tasks are worked on.
 #[derive(Debug, clap::Args)]
 pub struct HowArgs {
-    /// Work on so many tasks at the same time
+    /// Work on this many tasks at the same time
     #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
     pub jobs: Option<usize>,
     /// Attempts per task

@@ -4,7 +4,7 @@ use super::super::exit::UsageError;
 use super::super::output::outln;
 use super::super::{Exit, project};
 use super::Memory;
-use crate::curation::{Standing, State, kept_from_prompts, states, stays_home};
+use crate::curation::{Standing, State, States, kept_from_prompts, states, stays_home};
 use crate::domain::{LessonChange, LessonEvent, LessonWriter, Reflection, ReflectionId};
 use crate::redaction::Redactor;
 use crate::services::{RecentQuery, StorageError};
@@ -27,15 +27,7 @@ impl Memory {
             ))
             .into());
         }
-        let event = LessonEvent {
-            at: self.clock.now(),
-            by: LessonWriter::Person,
-            lesson: lesson.id.clone(),
-            change,
-            why: why.map(|why| Redactor::of_process().redact_owned(why)).unwrap_or_default(),
-            v: 1,
-        };
-        self.lessons.append(&[event]).await?;
+        self.say_of(&lesson, &[change], why).await?;
         let standing = self.standing(&lesson).await?;
         if json {
             project::print_json(&json!({ "lesson": lesson.id, "standing": standing.as_ref().map(as_json) }))?;
@@ -46,11 +38,35 @@ impl Memory {
         Ok(Exit::Confirmed)
     }
 
+    /// Writes down what a person says of a lesson.
+    pub(super) async fn say_of(
+        &self,
+        lesson: &Reflection,
+        changes: &[LessonChange],
+        why: Option<String>,
+    ) -> Result<(), StorageError> {
+        let why = why.map(|why| Redactor::of_process().redact_owned(why)).unwrap_or_default();
+        let event = |change: &LessonChange| LessonEvent {
+            at: self.clock.now(),
+            by: LessonWriter::Person,
+            lesson: lesson.id.clone(),
+            change: change.clone(),
+            why: why.clone(),
+            v: 1,
+        };
+        self.lessons.append(&changes.iter().map(event).collect::<Vec<_>>()).await
+    }
+
     /// How far a lesson has come; none if nobody here believes it.
     pub(super) async fn standing(&self, lesson: &Reflection) -> Result<Option<Standing>, StorageError> {
+        Ok(self.states().await?.standing(&lesson.id).cloned())
+    }
+
+    /// How far every lesson that somebody here believes has come.
+    pub(super) async fn states(&self) -> Result<States, StorageError> {
         let mut all = self.storage.recent(&RecentQuery { own_only: true, ..RecentQuery::default() }).await?;
         all.reverse();
-        Ok(states(&all, &self.lessons.read().await?.whole()?).standing(&lesson.id).cloned())
+        Ok(states(&all, &self.lessons.read().await?.whole()?))
     }
 }
 
@@ -64,7 +80,8 @@ pub(super) fn in_words(standing: &Standing, lesson: &Reflection) -> String {
     };
     let pinned = if standing.pinned { "; pinned: no rule moves it" } else { "" };
     let why = if standing.why.is_empty() { String::new() } else { format!(" ({})", standing.why) };
-    format!("{}: {reach}{why}{pinned}", standing.state.as_str())
+    let heir = standing.replaced_by.as_ref().map(|new| format!("; {new} stands in its place")).unwrap_or_default();
+    format!("{}: {reach}{why}{heir}{pinned}", standing.state.as_str())
 }
 
 /// Why it stays with its own task because of what it says, where no person says otherwise.

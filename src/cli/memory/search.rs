@@ -3,7 +3,8 @@
 use super::super::exit::UsageError;
 use super::super::output::{errln, outln};
 use super::super::{Exit, project};
-use super::{Memory, line};
+use super::Memory;
+use super::listing::line;
 use crate::runtime::{self, FittingLesson};
 use crate::services::RecentQuery;
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ fn as_json(found: &FittingLesson) -> Value {
 }
 
 /// The end of a file, or of what is piped in.
-fn output(file: Option<&Path>) -> anyhow::Result<String> {
+pub(super) fn output(file: Option<&Path>) -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     match file {
         None => stdin().take(OUTPUT_BYTES).read_to_end(&mut bytes)?,

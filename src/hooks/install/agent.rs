@@ -1,7 +1,7 @@
 //! Which agents have hooks, and where.
 //!
-//! Claude Code 2.1 (`hooks` in `.claude/settings.json`: `SessionStart`, `Stop`; seconds), Codex 0.169 (the same shape in
-//! `.codex/hooks.json`), Gemini CLI 0.61 (`hooks` in `.gemini/settings.json`: `SessionStart`, `AfterAgent`; milliseconds,
+//! Claude Code 2.1 (`hooks` in `.claude/settings.json`: `SessionStart`, `PostToolUse`, `PostToolUseFailure`, `Stop`; seconds), Codex 0.169 (the same shape in
+//! `.codex/hooks.json`), Gemini CLI 0.61 (`hooks` in `.gemini/settings.json`: `SessionStart`, `AfterTool`, `AfterAgent`; milliseconds,
 //! comments allowed), OpenCode 1.18 (plugins in `.opencode/plugin/`). Each was fired with that version.
 
 use super::edit;
@@ -76,6 +76,17 @@ pub struct Installing {
     pub program: String,
     /// The stop is also judged (`reflexion hook stop --verify`); OpenCode's plugin cannot send a session back to work.
     pub verify: Verify,
+    /// Sessions are given lessons of the project.
+    pub learn: Learn,
+}
+
+/// Whether a session is given lessons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Learn {
+    /// It is, at its start and after commands that failed.
+    On,
+    /// It is not.
+    Off,
 }
 
 /// Whether a stop is judged.
@@ -152,7 +163,13 @@ impl Installing {
     /// Whether the text of the file has a hook of ours that judges.
     #[must_use]
     pub fn has_gate(text: &str) -> bool {
-        edit::has_gate(text)
+        edit::has_word(text, "--verify")
+    }
+
+    /// Whether the text of the file has hooks of ours that give lessons.
+    #[must_use]
+    pub fn has_lessons(text: &str) -> bool {
+        edit::has_word(text, "--learn") || text.contains("const LEARNS = true")
     }
 
     fn install_plugin(&self, old: Option<&str>) -> Result<Option<String>, EditError> {
@@ -161,22 +178,31 @@ impl Installing {
         }
         let program = serde_json::Value::from(self.program.as_str()).to_string();
         let text = PLUGIN.replace("const PROGRAM = \"reflexion\"", &format!("const PROGRAM = {program}"));
+        let learns = self.learn == Learn::On;
+        let text = text.replace("const LEARNS = false", &format!("const LEARNS = {learns}"));
         Ok(Some(text).filter(|text| Some(text.as_str()) != old))
     }
 
-    fn entries(&self) -> [Entry; 2] {
-        entries_of(&shell_word(&self.program), self.agent, self.verify)
+    fn entries(&self) -> Vec<Entry> {
+        entries_of(&shell_word(&self.program), self.agent, self.verify, self.learn)
     }
 }
 
-fn entries_of(program: &str, agent: HookAgent, verify: Verify) -> [Entry; 2] {
+fn entries_of(program: &str, agent: HookAgent, verify: Verify, learn: Learn) -> Vec<Entry> {
     let (stop, milliseconds) = match agent {
         HookAgent::Gemini => ("AfterAgent", 1000),
         _ => ("Stop", 1),
     };
+    // Claude Code calls another hook after a command that failed; the others have one for both.
+    let (shell, after_tool): (_, &[&str]) = match agent {
+        HookAgent::Claude => ("Bash", &["PostToolUse", "PostToolUseFailure"]),
+        HookAgent::Gemini => ("run_shell_command", &["AfterTool"]),
+        HookAgent::Codex | HookAgent::OpenCode => ("Bash", &["PostToolUse"]),
+    };
     let agent = agent.as_str();
     let entry = |event: &str, what: &str, seconds: u64| Entry {
         event: event.to_owned(),
+        matcher: None,
         command: format!("{program} hook {what} --agent {agent}"),
         timeout: seconds * milliseconds,
     };
@@ -185,7 +211,16 @@ fn entries_of(program: &str, agent: HookAgent, verify: Verify) -> [Entry; 2] {
         Verify::On => ("session-start --verify", "stop --verify", 300),
         Verify::Off => ("session-start", "stop", 30),
     };
-    [entry("SessionStart", begin, 30), entry(stop, end, seconds)]
+    match learn {
+        Learn::Off => vec![entry("SessionStart", begin, 30), entry(stop, end, seconds)],
+        Learn::On => {
+            let after = after_tool
+                .iter()
+                .map(|event| Entry { matcher: Some(shell.to_owned()), ..entry(event, "after-tool", 30) });
+            let start = entry("SessionStart", &format!("{begin} --learn"), 30);
+            std::iter::once(start).chain(after).chain([entry(stop, end, seconds)]).collect()
+        }
+    }
 }
 
 /// What is left of a settings file.
@@ -216,7 +251,8 @@ pub(super) fn is_ours(event: &str, command: &str) -> bool {
 fn is_as_installed(event: &str, words: &[String]) -> bool {
     let [_, said @ ..] = words else { return false };
     let all = HookAgent::ALL.iter().flat_map(|agent| [Verify::On, Verify::Off].map(|verify| (*agent, verify)));
-    let mut entries = all.flat_map(|(agent, verify)| entries_of("", agent, verify));
+    let all = all.flat_map(|(agent, verify)| [Learn::On, Learn::Off].map(|learn| (agent, verify, learn)));
+    let mut entries = all.flat_map(|(agent, verify, learn)| entries_of("", agent, verify, learn));
     entries.any(|entry| entry.event == event && entry.command.split_whitespace().eq(said.iter().map(String::as_str)))
 }
 
@@ -224,10 +260,10 @@ fn is_as_installed(event: &str, words: &[String]) -> bool {
 fn is_our_call(words: &[String]) -> bool {
     let mut words = words.iter().map(String::as_str);
     let named = words.next().and_then(|word| Path::new(word).file_name()?.to_str()).is_some_and(is_our_name);
-    let called = words.next() == Some("hook") && matches!(words.next(), Some("stop" | "session-start"));
+    let called = words.next() == Some("hook") && matches!(words.next(), Some("stop" | "session-start" | "after-tool"));
     while let Some(word) = words.next() {
         let known = match word {
-            "--verify" => true,
+            "--verify" | "--learn" => true,
             "--agent" | "--project" => words.next().is_some(),
             _ => false,
         };

@@ -24,6 +24,8 @@ pub struct EditError {
 pub(super) struct Entry {
     /// The agent's event.
     pub event: String,
+    /// The tools that it is called for; for all where there is none.
+    pub matcher: Option<String>,
     /// The command line.
     pub command: String,
     /// In the agent's own unit.
@@ -70,14 +72,16 @@ fn with(text: &str, entries: &[Entry]) -> Result<String, EditError> {
             None => hooks.array_value_or_set(&entry.event),
         };
         groups.ensure_multiline();
-        groups.append(CstInputValue::Object(vec![(
+        let matcher = entry.matcher.iter().map(|tools| ("matcher".to_owned(), CstInputValue::String(tools.clone())));
+        let hooks = (
             "hooks".to_owned(),
             CstInputValue::Array(vec![CstInputValue::Object(vec![
                 ("type".to_owned(), CstInputValue::String("command".to_owned())),
                 ("command".to_owned(), CstInputValue::String(entry.command.clone())),
                 ("timeout".to_owned(), CstInputValue::Number(entry.timeout.to_string())),
             ])]),
-        )]));
+        );
+        groups.append(CstInputValue::Object(matcher.chain([hooks]).collect()));
     }
     Ok(ended(root.to_string(), text))
 }
@@ -96,9 +100,10 @@ pub(super) fn uninstall(text: &str) -> Result<String, EditError> {
 /// A file that was not there: nobody else would write one that looks like this.
 pub(super) fn fresh(entries: &[Entry]) -> String {
     let event = |entry: &Entry| {
-        let Entry { event, command, timeout } = entry;
+        let Entry { event, matcher, command, timeout } = entry;
         let hook = format!(r#"{{ "type": "command", "command": {}, "timeout": {timeout} }}"#, quoted(command));
-        format!("    {}: [\n      {{ \"hooks\": [{hook}] }}\n    ]", quoted(event))
+        let matcher = matcher.as_ref().map(|tools| format!("\"matcher\": {}, ", quoted(tools))).unwrap_or_default();
+        format!("    {}: [\n      {{ {matcher}\"hooks\": [{hook}] }}\n    ]", quoted(event))
     };
     let events: Vec<String> = entries.iter().map(event).collect();
     format!("{{\n  \"hooks\": {{\n{}\n  }}\n}}\n", events.join(",\n"))
@@ -112,17 +117,17 @@ fn quoted(text: &str) -> String {
 pub(super) fn is_all_ours(text: &str) -> bool {
     let entry = |ours: Ours| {
         let timeout = ours.hook.as_object()?.get("timeout")?.value()?.to_string().parse().ok()?;
-        Some(Entry { event: ours.event, command: ours.command, timeout })
+        Some(Entry { event: ours.event, matcher: ours.matcher, command: ours.command, timeout })
     };
     let entries: Vec<Entry> =
         parse(text).map(|(_, object)| ours(&object)).unwrap_or_default().into_iter().filter_map(entry).collect();
     !entries.is_empty() && fresh(&entries) == text
 }
 
-/// Whether one of our hooks judges.
-pub(super) fn has_gate(text: &str) -> bool {
+/// Whether one of our hooks is called with this word.
+pub(super) fn has_word(text: &str, flag: &str) -> bool {
     let ours = parse(without_mark(text).1).map(|(_, object)| ours(&object)).unwrap_or_default();
-    ours.iter().any(|ours| ours.command.split(' ').any(|word| word == "--verify"))
+    ours.iter().any(|ours| ours.command.split(' ').any(|word| word == flag))
 }
 
 /// What some editors put before a text (U+FEFF), which is no JSON, and the text.
@@ -167,6 +172,7 @@ struct Ours {
     hook: CstNode,
     command: String,
     event: String,
+    matcher: Option<String>,
 }
 
 /// Every hook of ours; what has another shape than hooks have is not looked into.
@@ -175,10 +181,13 @@ fn ours(object: &CstObject) -> Vec<Ours> {
     let Some(hooks) = object.object_value("hooks") else { return found };
     for event in hooks.properties() {
         let name = event.decoded_name().unwrap_or_default();
-        for hook in event.array_value().iter().flat_map(groups).flat_map(|(_, hooks)| hooks.elements()) {
+        let of_groups = event.array_value().iter().flat_map(groups).collect::<Vec<_>>();
+        let all =
+            of_groups.iter().flat_map(|(group, hooks)| hooks.elements().into_iter().map(move |hook| (group, hook)));
+        for (group, hook) in all {
             let Some(fields) = hook.as_object() else { continue };
             let Some(command) = text(&fields, "command").filter(|command| is_ours(&name, command)) else { continue };
-            found.push(Ours { hook, command, event: name.clone() });
+            found.push(Ours { hook, command, event: name.clone(), matcher: text(group, "matcher") });
         }
     }
     found
@@ -201,7 +210,7 @@ fn text(object: &CstObject, key: &str) -> Option<String> {
 fn holds(object: &CstObject, entry: &Entry) -> bool {
     ours(object).iter().any(|ours| {
         // A timeout of the user's own is kept.
-        ours.event == entry.event && ours.command == entry.command
+        ours.event == entry.event && ours.command == entry.command && ours.matcher == entry.matcher
     })
 }
 
@@ -233,6 +242,7 @@ mod tests {
     fn entries() -> [Entry; 2] {
         let entry = |event: &str, what: &str| Entry {
             event: event.to_owned(),
+            matcher: None,
             command: format!("reflexion hook {what} --agent claude"),
             timeout: 30,
         };
@@ -289,12 +299,12 @@ mod tests {
         let gated =
             entries().map(|entry| Entry { command: entry.command.replace(" --agent", " --verify --agent"), ..entry });
         let ours = fresh(&entries());
-        assert!(is_all_ours(&ours) && !has_gate(&ours));
+        assert!(is_all_ours(&ours) && !has_word(&ours, "--verify"));
         let value: serde_json::Value = serde_json::from_str(&ours).unwrap();
         assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["command"], "reflexion hook stop --agent claude");
         assert_eq!(install(&ours, &entries()).unwrap(), ours);
         let judging = install(&ours, &gated).unwrap();
-        assert!(is_all_ours(&judging) && has_gate(&judging), "{judging}");
+        assert!(is_all_ours(&judging) && has_word(&judging, "--verify"), "{judging}");
         assert!(is_all_ours(&ours.replace("30", "90")), "a timeout of the user's own");
         for there in ["", "{}", "{}\n", "{\n}\n", "{\"hooks\":{}}", "{\n  \"hooks\": {\n  }\n}\n"] {
             let new = install(there, &entries()).unwrap();

@@ -7,6 +7,6 @@ mod agent;
 mod edit;
 mod place;
 
-pub use agent::{HookAgent, Installing, Left, Scope, Verify};
+pub use agent::{HookAgent, Installing, Learn, Left, Scope, Verify};
 pub use edit::EditError;
 pub use place::{Changed, InstallError};

@@ -75,6 +75,12 @@ impl Installing {
         read(&self.file()).ok().flatten().is_some_and(|text| Self::has_gate(&text))
     }
 
+    /// Whether hooks that give lessons are installed, as far as the file can be read.
+    #[must_use]
+    pub fn has_learned(&self) -> bool {
+        read(&self.file()).ok().flatten().is_some_and(|text| Self::has_lessons(&text))
+    }
+
     /// Takes them out; a file that we made and that holds nothing else is removed.
     ///
     /// # Errors
@@ -129,7 +135,7 @@ fn place(file: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{HookAgent, Scope, Verify};
+    use super::super::{HookAgent, Learn, Scope, Verify};
     use super::*;
     use std::fs::Permissions;
     use std::os::unix::fs::PermissionsExt;
@@ -140,6 +146,7 @@ mod tests {
             scope: Scope::Project(dir.to_owned()),
             program: "reflexion".to_owned(),
             verify: Verify::Off,
+            learn: Learn::Off,
         }
     }
 
@@ -178,6 +185,32 @@ mod tests {
         one.put().unwrap();
         assert!(!one.is_gated());
         assert_eq!(one.take_out().unwrap(), Changed::Removed);
+    }
+
+    #[test]
+    fn hooks_that_give_lessons_come_and_go_as_a_whole() {
+        for agent in [HookAgent::Claude, HookAgent::Codex, HookAgent::Gemini, HookAgent::OpenCode] {
+            let dir = tempfile::tempdir().unwrap();
+            let plain = installing(agent, dir.path());
+            let learns = Installing { learn: Learn::On, ..plain.clone() };
+            assert_eq!(learns.put().unwrap(), Changed::Written);
+            assert!(learns.has_learned());
+            assert_eq!(learns.put().unwrap(), Changed::Nothing);
+            assert_eq!(plain.put().unwrap(), Changed::Written);
+            let text = std::fs::read_to_string(plain.file()).unwrap();
+            assert!(!plain.has_learned() && !text.contains("--learn") && !text.contains("matcher"), "{text}");
+            learns.put().unwrap();
+            assert_eq!(plain.take_out().unwrap(), Changed::Removed, "{agent:?}");
+            // Beside hooks of somebody else.
+            if agent == HookAgent::Claude {
+                let mine = r#"{"hooks": {"PostToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "mine"}]}]}}"#;
+                std::fs::create_dir_all(plain.file().parent().unwrap()).unwrap();
+                std::fs::write(plain.file(), mine).unwrap();
+                learns.put().unwrap();
+                assert_eq!(plain.take_out().unwrap(), Changed::Written);
+                assert!(std::fs::read_to_string(plain.file()).unwrap().contains("\"command\": \"mine\""));
+            }
+        }
     }
 
     #[test]

@@ -22,12 +22,13 @@ mod parts;
 mod seen;
 
 pub(super) use self::outcome::is_about_a_name;
+pub(super) use self::parts::asks;
 pub(super) use self::seen::Seen;
 
 use self::outcome::Outcome;
 use self::parts::{Held, Parts, Scripts};
 use super::attempt::{Course, Stopped};
-use super::checking::{align, changed_outside};
+use super::checking::changed_outside;
 use super::results::{contradiction, no_success};
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::verdict::Judgement;
@@ -246,7 +247,7 @@ impl Runs<'_> {
             let Some(at) = open(&reports) else { break };
             report.spec.clone_from(&checks[at].spec);
             // Under its own time limit the base does not know the check.
-            align(std::slice::from_mut(&mut report), &self.prepared.baseline);
+            self.task.align_work(self.prepared, tree, std::slice::from_mut(&mut report)).await;
             self.task.seen.keep(tree, place, &report);
             reports[at] = Some(report);
         }

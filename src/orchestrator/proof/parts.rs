@@ -217,7 +217,8 @@ fn is_in<'f>(frame: Option<&String>, files: &'f [String]) -> Option<(&'f str, Op
     files.iter().find(is_it).map(|file| (file.as_str(), line))
 }
 
-fn asks(file: &str) -> bool {
+/// Whether a file holds tests, decides how they run, or is read by them.
+pub(in crate::orchestrator) fn asks(file: &str) -> bool {
     toolchain::is_test(file) || decides(file)
 }
 

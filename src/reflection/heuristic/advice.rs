@@ -40,7 +40,7 @@ pub(super) fn advice(facts: &Facts<'_>) -> Advice {
 }
 
 /// How to know that it worked, where a check shows that. The prompt says which checks decide; this says what of them to look at.
-fn worked(facts: &Facts<'_>) -> Option<String> {
+pub(super) fn worked(facts: &Facts<'_>) -> Option<String> {
     let failure = facts.failure;
     failure.check.as_ref()?;
     let tests = &failure.signature.tests;
@@ -157,7 +157,7 @@ fn assertion(facts: &Facts<'_>) -> (String, Vec<String>) {
 fn crash(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
     let suggestion = if facts.class == Class::EdgeCase {
         format!(
-            "Handle the value that breaks the code{at} (empty, missing, zero or out of range): decide from the task what the result must be              there; do not only silence the error."
+            "Handle the value that breaks the code{at} (empty, missing, zero or out of range): decide from the task what the result must be there; do not only silence the error."
         )
     } else {
         format!(
@@ -189,7 +189,7 @@ fn unknown(facts: &Facts<'_>) -> (String, Vec<String>) {
     (suggestion.to_owned(), items.iter().map(|item| (*item).to_owned()).collect())
 }
 
-fn category(facts: &Facts<'_>) -> Category {
+pub(super) fn category(facts: &Facts<'_>) -> Category {
     let claimed = facts.failure.failure_type == FailureType::FalseDone || facts.failure.ending.claims_done();
     match facts.class {
         Class::Refuted | Class::AgentLimit | Class::CheckTimeout | Class::OutOfMemory | Class::MergeConflict => {

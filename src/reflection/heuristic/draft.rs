@@ -2,6 +2,7 @@
 
 use super::advice::advice;
 use super::class::{Class, class};
+use super::contrast::{Contrast, contrast};
 use super::history::{History, history};
 use super::words::{Facts, quote};
 use crate::domain::{Category, CheckCommand, Draft, FailureContext, Origin, Signature};
@@ -9,6 +10,8 @@ use crate::reflection::signature::details;
 use crate::services::{Generator, GeneratorError, UsageMeter};
 use async_trait::async_trait;
 
+/// A check has shown what passes.
+const CONTRASTED: f64 = 0.9;
 /// The place and the test (or the error's code) are known: the analysis names them, and only the cause is open.
 const LOCATED_AND_NAMED: f64 = 0.75;
 /// One of the two is known.
@@ -54,6 +57,9 @@ impl Heuristic {
         let failure = not_loaded.as_ref().map_or(failure, |(failure, _)| failure);
         let detail = not_loaded.as_ref().map_or_else(|| detail(failure), |(_, said)| Some(said.clone()));
         let facts = Facts { failure, class: class(failure), detail };
+        if let Some(contrast) = failure.passed.as_ref().and_then(|passed| contrast(&facts, passed)) {
+            return of_contrast(contrast, because);
+        }
         // Two failures of a check that says nothing look alike, and may be two different ones.
         let history = if says_nothing(failure) { History::First } else { history(failure) };
         let advice = advice(&facts);
@@ -81,6 +87,17 @@ impl Heuristic {
             confidence: confidence(&failure.signature, facts.class, facts.detail.is_some()),
             origin: Origin::Heuristic { because },
         }
+    }
+}
+
+fn of_contrast(contrast: Contrast, because: String) -> Draft {
+    Draft {
+        category: contrast.category,
+        analysis: capped(&contrast.analysis, SENTENCE_CHARS),
+        suggestion: capped(&contrast.suggestion, SENTENCE_CHARS),
+        action_items: contrast.items.iter().map(|item| capped(item, ITEM_CHARS)).collect(),
+        confidence: CONTRASTED,
+        origin: Origin::Heuristic { because },
     }
 }
 

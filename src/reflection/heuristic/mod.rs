@@ -6,6 +6,7 @@
 
 mod advice;
 mod class;
+mod contrast;
 mod draft;
 mod history;
 #[cfg(test)]

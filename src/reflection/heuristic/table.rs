@@ -76,6 +76,7 @@ fn earlier(attempt: u32, fingerprint: &str) -> Reflection {
         already_tried: None,
         signature: Some(fingerprint.to_owned()),
         failure: None,
+        replaces: None,
         foreign: false,
     }
 }

@@ -25,7 +25,7 @@ impl Facts<'_> {
     }
 
     /// What is wrong, and where it shows.
-    fn cause(&self) -> String {
+    pub(super) fn cause(&self) -> String {
         let tests = match self.failure.signature.tests.len() {
             0 => "the check expects".to_owned(),
             1 => format!("{} expects", first(&self.failure.signature.tests)),

@@ -78,8 +78,23 @@ pub struct FailureContext {
     /// Which of the lessons that stood in the attempt's prompt its change went along with, as far as they name files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub followed: Vec<LessonFollowed>,
+    /// The next attempt, if that was confirmed: the lesson is what made the difference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed: Option<PassedAttempt>,
     /// When the attempt was judged.
     pub created_at: Timestamp,
+}
+
+/// The attempt behind a failed one, which was confirmed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PassedAttempt {
+    /// Its number, from 1 over all runs.
+    pub attempt: u32,
+    /// What it changed beside the task's base, as a unified diff: of a long one its head and its tail, 16 KB in all.
+    pub diff: String,
+    /// The lesson that was written before it was known what passes.
+    pub replaces: ReflectionId,
 }
 
 impl FailureContext {
@@ -121,6 +136,7 @@ impl FailureContext {
             agent_message: String::new(),
             previous_reflections: Vec::new(),
             followed: Vec::new(),
+            passed: None,
             created_at,
         }
     }

@@ -88,7 +88,9 @@ pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose,
 pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure};
-pub use failure::{Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, Refutation, Signature, same_file};
+pub use failure::{
+    Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, PassedAttempt, Refutation, Signature, same_file,
+};
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};

@@ -278,13 +278,13 @@ pub struct Reflexion {
     pub enabled: bool,
     /// Some retries go without their lessons, as a coin decides, to measure whether lessons help.
     pub hold_out: bool,
-    /// At most so many reflections in one prompt.
+    /// At most this many reflections in one prompt.
     pub max_reflections_per_retry: usize,
     /// How long a generator may take before the heuristic steps in.
     pub generation_timeout: Duration,
     /// `memory prune` removes what is older, in days.
     pub retention_days: u32,
-    /// At most so many bytes of reflections in one prompt.
+    /// At most this many bytes of reflections in one prompt.
     pub injection_bytes: usize,
     /// Who writes reflections.
     pub generator: Generator,
@@ -324,7 +324,7 @@ pub struct Model {
     pub base_url: Option<String>,
     /// The environment variable with the key; if not given, the provider's usual one, and none at a `base_url`.
     pub key_env: Option<String>,
-    /// At most so many tokens are written.
+    /// At most this many tokens are written.
     pub max_tokens: u32,
     /// Sampling temperature in thousandths; the provider's default if not given.
     pub temperature_milli: Option<u32>,
@@ -403,7 +403,7 @@ pub enum RouteHistory {
 pub struct Escalation {
     /// Stronger agents, one after the other; none: nobody steps in.
     pub to: Vec<String>,
-    /// After so many failures in a row with the same signature.
+    /// After this many failures in a row with the same signature.
     pub after: u32,
 }
 
@@ -473,9 +473,9 @@ pub enum AgentKind {
 pub struct AgentOptions {
     /// The agent's name of a model; its own default if not given.
     pub model: Option<String>,
-    /// At most so many answers of the model in one agent run.
+    /// At most this many answers of the model in one agent run.
     pub max_turns: Option<u32>,
-    /// At most so many US cents in one agent run, as far as the agent reports its cost.
+    /// At most this many US cents in one agent run, as far as the agent reports its cost.
     pub max_cost_cents: Option<u32>,
     /// What happens where the agent would ask for a permission; it is never asked for.
     pub permissions: Permissions,

@@ -49,6 +49,10 @@ pub struct Reflection {
     /// What the failure is known by, so that a like one in another task finds it; none where no check was red.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<FailureKey>>,
+    /// The lesson of the same attempt in whose place it stands: this one was written when the next attempt had passed, from what the two
+    /// changes have not in common; or a person has written it, who found better words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<ReflectionId>,
     /// Neither this program nor a person's command wrote it here, and nobody has adopted it: it reaches no prompt. Found out by the
     /// store when it is read, and never believed from a file.
     #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]

@@ -1,7 +1,9 @@
 //! The reflection service: the whole life of a lesson behind one port.
 
 use super::{GeneratorError, PruneReport, StorageError, UsageMeter};
-use crate::domain::{FailureContext, Output, Recall, Reflection, SessionId, Signature, SubtaskId, TaskId};
+use crate::domain::{
+    FailureContext, Output, Recall, Reflection, ReflectionId, SessionId, Signature, SubtaskId, TaskId,
+};
 use async_trait::async_trait;
 use std::collections::BTreeSet;
 
@@ -30,11 +32,14 @@ pub trait ReflectionService: Send + Sync {
         spent: &UsageMeter,
     ) -> Result<Reflection, ReflectionError>;
 
-    /// Stores a reflection; durable on return. Storing the same id twice keeps both records.
+    /// Stores a reflection; durable on return. Storing the same id twice keeps both records. One that [replaces](Reflection::replaces) another
+    /// stands in its place from then on, unless it says the same: then it is not stored, and the other one stays.
+    ///
+    /// Returns the id of the one that stands.
     ///
     /// # Errors
     /// `storage_error`.
-    async fn save(&self, reflection: &Reflection) -> Result<(), ReflectionError>;
+    async fn save(&self, reflection: &Reflection) -> Result<ReflectionId, ReflectionError>;
 
     /// The newest `limit` reflections of a subtask, last appended first; empty if there are none.
     ///
@@ -68,6 +73,16 @@ pub trait ReflectionService: Send + Sync {
     fn format_recall(&self, recall: &Recall) -> PromptSection {
         let lessons: Vec<Reflection> = recall.lessons().cloned().collect();
         self.format_for_prompt(&lessons)
+    }
+
+    /// At most this many lessons that were measured to help over several tasks of the project, or that a person has promoted; what helps
+    /// most comes first. For a session in which nothing has failed yet.
+    ///
+    /// # Errors
+    /// `storage_error`.
+    async fn proven(&self, limit: usize) -> Result<Vec<Reflection>, ReflectionError> {
+        let _ = limit;
+        Ok(Vec::new())
     }
 
     /// Decides what becomes of lessons by what is known now: which may help other tasks, and which reach no prompt any more. Says how many
@@ -113,7 +128,7 @@ pub struct PromptSection {
     /// The text; empty if nothing is injected.
     pub text: String,
     /// The ids of the reflections in it, in the order of the text.
-    pub ids: Vec<crate::domain::ReflectionId>,
+    pub ids: Vec<ReflectionId>,
 }
 
 /// Why the reflection service failed; `kind()` is the Reflexion log's word.

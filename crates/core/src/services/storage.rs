@@ -81,7 +81,7 @@ pub struct RecentQuery {
     pub task: Option<String>,
     /// Only of this subtask.
     pub subtask: Option<String>,
-    /// At most so many; all if not given.
+    /// At most this many; all if not given.
     pub limit: Option<usize>,
     /// Leave out what is [foreign](Reflection::foreign): for prompts.
     pub own_only: bool,

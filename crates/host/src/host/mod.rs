@@ -19,6 +19,7 @@
 
 mod changes;
 mod clock;
+mod editor;
 mod foreign;
 mod git;
 mod history;
@@ -34,6 +35,7 @@ mod workspaces;
 
 pub use changes::HostChanges;
 pub use clock::SystemClock;
+pub use editor::edit;
 pub use foreign::{git_programs, left_by_runs, make_place_of_runs};
 pub use git::git_version;
 pub use history::GitHistory;

@@ -3,7 +3,7 @@
 use super::echo::Shingles;
 use super::gate::whole_text;
 use super::states::{Standing, State, States};
-use crate::domain::{LessonChange, LessonEvent, LessonWriter, Reflection, ReflectionId, Timestamp};
+use crate::domain::{LessonChange, LessonEvent, LessonWriter, Origin, Reflection, ReflectionId, Timestamp};
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,6 +66,13 @@ impl States {
         moved.into_iter().map(event).collect()
     }
 
+    /// Whether it is about what made the difference between an attempt that failed and one that passed.
+    fn is_of_contrast(&self, lesson: &ReflectionId) -> bool {
+        // A person who edits a lesson has compared no attempts.
+        let is = |one: &Reflection| one.replaces.is_some() && one.origin != Some(Origin::Person);
+        self.reflections.get(lesson).is_some_and(is)
+    }
+
     fn helps(&self, lesson: &ReflectionId) -> f64 {
         self.effects.get(lesson).map_or(0.5, |effect| effect.helps)
     }
@@ -83,6 +90,10 @@ impl States {
             ));
         }
         match standing.state {
+            State::Candidate if standing.kept && self.is_of_contrast(lesson) => Some((
+                LessonChange::Promoted,
+                "it was written from the difference to an attempt of its own task that passed".to_owned(),
+            )),
             State::Candidate if standing.kept && effect.passed_at_home > 0 => {
                 Some((LessonChange::Promoted, "an attempt of its own task passed with it".to_owned()))
             }

@@ -3,6 +3,7 @@
 use super::rules::Measured;
 use crate::domain::{LessonChange, LessonEvent, LessonWriter, Origin, Reflection, ReflectionId, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a lesson has come.
@@ -49,7 +50,7 @@ impl Standing {
     /// Whether the prompts of its own task may hold it: a lesson that rules have merged or found too many still says something there.
     #[must_use]
     pub fn is_live_at_home(&self) -> bool {
-        self.state.is_live() || (self.state == State::Retired && self.by_rules && !self.apart)
+        self.state.is_live() || (self.state == State::Retired && self.by_rules && !self.apart && !self.edited)
     }
 }
 
@@ -68,6 +69,8 @@ pub struct Standing {
     pub merged: BTreeSet<ReflectionId>,
     /// The lesson that stands in its place.
     pub replaced_by: Option<ReflectionId>,
+    /// It stands there with other words for the same: nobody needs both.
+    pub edited: bool,
     /// The reason of its last event, or what it began as.
     pub why: String,
     /// When that was.
@@ -148,8 +151,16 @@ impl States {
     fn folded(&self) -> BTreeMap<ReflectionId, Standing> {
         let mut standings: BTreeMap<_, _> = self.reflections.values().map(|r| (r.id.clone(), first(r))).collect();
         let mut merges = BTreeMap::new();
-        for event in &self.events {
+        let mut replacing = self.replacing().into_iter().peekable();
+        let in_time = self.events.iter().flat_map(|event| {
+            let before = std::iter::from_fn(|| replacing.next_if(|other| other.at <= event.at)).collect::<Vec<_>>();
+            before.into_iter().map(Cow::Owned).chain([Cow::Borrowed(event)])
+        });
+        let mut in_time: Vec<Cow<'_, LessonEvent>> = in_time.collect();
+        in_time.extend(replacing.map(Cow::Owned));
+        for event in in_time.iter().map(AsRef::as_ref) {
             if let LessonChange::Edited { reflection } = &event.change {
+                self.take_the_place(&mut standings, event, reflection);
                 let heir = standings.get(&event.lesson).map(|old| (old.kept, old.pinned));
                 if let (Some((kept, pinned)), Some(new)) = (heir, standings.get_mut(reflection))
                     && event.lesson != *reflection
@@ -174,6 +185,35 @@ impl States {
         count(&mut standings, &merges);
         standings
     }
+
+    /// What the lessons of runs themselves say of those in whose place they stand, in the order of time. What a person has edited is an event.
+    fn replacing(&self) -> Vec<LessonEvent> {
+        let of = |new: &Reflection| {
+            let by_hand = new.origin == Some(Origin::Person);
+            let lesson = new.replaces.clone().filter(|old| *old != new.id && !new.foreign && !by_hand)?;
+            let why = format!("{} was written when an attempt had passed", new.id);
+            let change = LessonChange::Edited { reflection: new.id.clone() };
+            Some(LessonEvent { at: new.created_at, by: LessonWriter::Rules, lesson, change, why, v: 1 })
+        };
+        let mut all: Vec<LessonEvent> = self.reflections.values().filter_map(of).collect();
+        all.sort_by_key(|event| event.at);
+        all
+    }
+
+    /// Where two people have edited one lesson at the same time, the words of the last one stand.
+    fn take_the_place(
+        &self,
+        standings: &mut BTreeMap<ReflectionId, Standing>,
+        event: &LessonEvent,
+        new: &ReflectionId,
+    ) {
+        let before = standings.get(&event.lesson).filter(|old| old.edited).and_then(|old| old.replaced_by.clone());
+        let Some(before) = before.filter(|before| before != new && event.by == LessonWriter::Person) else { return };
+        let by_hand = self.reflections.get(&before).is_some_and(|one| one.origin == Some(Origin::Person));
+        if let Some(standing) = standings.get_mut(&before).filter(|_| by_hand) {
+            apply(standing, &LessonEvent { lesson: before, ..event.clone() });
+        }
+    }
 }
 
 /// What a lesson begins as.
@@ -190,6 +230,7 @@ fn first(reflection: &Reflection) -> Standing {
         seen: 1,
         merged: BTreeSet::new(),
         replaced_by: None,
+        edited: false,
         why: why.to_owned(),
         since: reflection.created_at,
         by_rules: true,
@@ -210,6 +251,7 @@ fn first(reflection: &Reflection) -> Standing {
 /// | stale | stale | stale | stale | - | - | - |
 /// | quarantined | quarantined | quarantined | quarantined | quarantined | - | - |
 /// | merged, edited, retired | retired | retired | retired | retired | retired | - |
+/// | edited by a person | retired | retired | retired | retired | retired | retired |
 ///
 /// What rules say of a pinned one does not count.
 fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
@@ -247,6 +289,8 @@ fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
         {
             Retired
         }
+        // Its own task may still see what rules have merged: not beside its new words.
+        (LessonChange::Edited { reflection }, Retired) if person && *reflection != event.lesson => Retired,
         (LessonChange::Retired, Candidate | Probation | Active | Stale | Quarantined) => Retired,
         _ => return false,
     };
@@ -257,6 +301,7 @@ fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
     standing.by_rules = !person;
     standing.since = event.at;
     standing.why.clone_from(&event.why);
+    standing.edited = matches!(event.change, LessonChange::Edited { .. });
     standing.replaced_by = match &event.change {
         LessonChange::Edited { reflection } => Some(reflection.clone()),
         LessonChange::Merged { into } => Some(into.clone()),
@@ -357,6 +402,21 @@ mod tests {
         assert_eq!(states.standing(&ReflectionId::new("a")).unwrap().replaced_by, Some(ReflectionId::new("b")));
         let new = states.standing(&ReflectionId::new("b")).unwrap();
         assert!(new.state == State::Probation && new.kept && new.pinned);
+    }
+
+    #[test]
+    fn of_two_people_who_edit_one_lesson_the_last_one_has_the_word() {
+        let person = |id: &str| Reflection { origin: Some(Origin::Person), ..reflection(id, "t") };
+        let all = [reflection("a", "t"), person("b"), person("c")];
+        let edited = |second, into: &str| {
+            event(second, "a", LessonChange::Edited { reflection: ReflectionId::new(into) }, LessonWriter::Person)
+        };
+        let merged = event(1, "a", LessonChange::Merged { into: ReflectionId::new("z") }, LessonWriter::Rules);
+        let states = States::of(&all, &[merged, edited(2, "b"), edited(3, "c")], &[]);
+        let standing = |id: &str| states.standing(&ReflectionId::new(id)).unwrap();
+        assert!(!standing("a").is_live_at_home() && !standing("b").is_live_at_home());
+        assert_eq!(standing("a").replaced_by, Some(ReflectionId::new("c")));
+        assert_eq!((standing("b").state, standing("c").state), (State::Retired, State::Probation));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub(crate) fn reflection(id: &str, task: &str) -> Reflection {
         already_tried: None,
         signature: None,
         failure: None,
+        replaces: None,
         foreign: false,
     }
 }

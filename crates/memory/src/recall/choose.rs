@@ -127,7 +127,7 @@ impl Index<'_> {
     fn of_others(&self, query: &Query, left_out: &mut Vec<LeftOut>) -> Vec<Candidate> {
         let other = |doc: usize| {
             let lesson = &self.lessons[doc];
-            (lesson.reflection.task_id != query.task || lesson.project == Project::Foreign) && may_help_others(lesson)
+            is_of_another(lesson, query) && kept_from_others(lesson).is_none()
         };
         let mut let_in = match &query.failure {
             Some(failure) => self.failed_alike(failure, other, left_out),
@@ -154,37 +154,87 @@ impl Index<'_> {
     }
 
     fn named_by(&self, text: &str, may: impl Fn(usize) -> bool) -> Vec<Candidate> {
-        let proved = |doc: usize| {
-            let lesson = &self.lessons[doc];
-            may(doc) && lesson.state == State::Active && lesson.helps.is_some_and(|helps| helps >= FIRST_HELPS)
-        };
+        let proved = |doc: usize| may(doc) && is_proved(&self.lessons[doc]);
         let named = self.named_in(text, proved).into_iter();
         let enough = named.filter(|(_, share, words)| *share >= FIRST_NAMED && words.len() >= FIRST_WORDS);
         enough.map(|(doc, share, words)| Candidate::named(doc, share, &words, &self.lessons[doc])).collect()
     }
 
     fn too_far(&self, far: &Match) -> LeftOut {
-        let Match { lesson, lines, words, .. } = far;
-        LeftOut {
-            lesson: self.lessons[*lesson].reflection.id.clone(),
-            why: format!(
-                "its failure is not near enough: {:.0} % of the error lines (wanted: {:.0}), {:.0} % of the words (wanted: {:.0})",
-                lines * 100.0,
-                SIMILAR_LINES * 100.0,
-                words * 100.0,
-                SIMILAR_WORDS * 100.0
-            ),
+        LeftOut { lesson: self.lessons[far.lesson].reflection.id.clone(), why: not_near(far) }
+    }
+
+    /// Why a lesson was not even near to being chosen: for what [`Index::recall`] has neither chosen nor left out, in the order in which it looks.
+    ///
+    /// `like` is how like its failure is to the query's, as [`Index::like`] says it.
+    #[must_use]
+    pub fn why_not(&self, query: &Query, lesson: usize, like: Option<&Match>) -> String {
+        let Some(lesson) = self.lessons.get(lesson) else { return "there is no such lesson".to_owned() };
+        if !is_of_another(lesson, query) {
+            return "it is of this task".to_owned();
+        }
+        if let Some(why) = kept_from_others(lesson) {
+            return why;
+        }
+        let Some(failure) = &query.failure else { return not_named(lesson) };
+        if lesson.project == Project::Foreign && lesson.failure.tool != failure.tool {
+            return format!("it is of another project and about {}, not {}", lesson.failure.tool, failure.tool);
+        }
+        match like {
+            Some(like) if like.is_similar() => "others are nearer".to_owned(),
+            Some(like) if like.score() > 0.0 => not_near(like),
+            _ => "its failure has no line and no word in common with this one".to_owned(),
         }
     }
 }
 
-/// Whether another task may see a lesson.
-fn may_help_others(lesson: &Lesson) -> bool {
+fn not_near(far: &Match) -> String {
+    let Match { lines, words, .. } = far;
+    format!(
+        "its failure is not near enough: {:.0} % of the error lines (wanted: {:.0}), {:.0} % of the words (wanted: {:.0})",
+        lines * 100.0,
+        SIMILAR_LINES * 100.0,
+        words * 100.0,
+        SIMILAR_WORDS * 100.0
+    )
+}
+
+/// Why a lesson that other tasks may see is shown to none before something has failed there.
+fn not_named(lesson: &Lesson) -> String {
+    let wanted = FIRST_HELPS * 100.0;
+    match lesson.helps {
+        _ if is_proved(lesson) => "the task does not name what it is about".to_owned(),
+        Some(helps) if lesson.state == State::Active => format!(
+            "before something has failed, only what helps with a probability of {wanted:.0} % is shown; it does with {:.0} %",
+            helps * 100.0
+        ),
+        _ => format!(
+            "before something has failed, only what was measured to help is shown; it is not measured enough ({})",
+            lesson.state.as_str()
+        ),
+    }
+}
+
+/// Whether it was measured to help, so that a first attempt may see it.
+fn is_proved(lesson: &Lesson) -> bool {
+    lesson.state == State::Active && lesson.helps.is_some_and(|helps| helps >= FIRST_HELPS)
+}
+
+fn is_of_another(lesson: &Lesson, query: &Query) -> bool {
+    lesson.reflection.task_id != query.task || lesson.project == Project::Foreign
+}
+
+/// Why no other task may see a lesson; none where one may.
+fn kept_from_others(lesson: &Lesson) -> Option<String> {
     let far_enough = match lesson.project {
         Project::Own => matches!(lesson.state, State::Probation | State::Active),
         Project::Foreign => lesson.state == State::Active,
     };
-    far_enough && !lesson.reflection.foreign
+    if far_enough && !lesson.reflection.foreign {
+        return None;
+    }
+    let home = lesson.state.is_live() && !lesson.reflection.foreign;
+    Some(if home { format!("only its own task sees it ({})", lesson.state.as_str()) } else { apart(lesson) })
 }
 
 /// A lesson of another task that is let in.

@@ -9,7 +9,7 @@ use crate::files::Place;
 use crate::services::StorageError;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -71,7 +71,7 @@ impl AttemptsFile {
         Self { place: Place::with_names(&project.attempts_file(), 2), project: project.clone(), seals }
     }
 
-    /// Reads all of it; a file that is not there is empty.
+    /// Reads all of it; a file that is not there is empty. An attempt counts once, however often its line stands there.
     ///
     /// # Errors
     /// If it is there and cannot be read at all.
@@ -79,6 +79,7 @@ impl AttemptsFile {
         let mut kept = KeptAttempts::default();
         let Some(file) = self.open()? else { return Ok(kept) };
         let belief = self.seals.belief()?;
+        let mut seen = HashSet::new();
         for_each_line(file, |line| {
             let content = line.content.map(bare);
             if content.is_some_and(<[u8]>::is_empty) {
@@ -86,9 +87,14 @@ impl AttemptsFile {
             }
             let is_ours = content.is_some_and(|line| belief.holds(LineKind::Attempt, line));
             let content = content.ok_or_else(|| TOO_LONG.to_owned());
-            let read = content.and_then(|line| serde_json::from_slice(line).map_err(|error| json_problem(&error)));
+            let read = content
+                .and_then(|line| serde_json::from_slice::<AttemptRecord>(line).map_err(|error| json_problem(&error)));
             match read {
-                Ok(attempt) if is_ours => kept.attempts.push(attempt),
+                Ok(attempt) if is_ours => {
+                    if seen.insert((attempt.run.clone(), attempt.session.clone())) {
+                        kept.attempts.push(attempt);
+                    }
+                }
                 Ok(_) => kept.foreign += 1,
                 Err(message) => {
                     kept.unreadable += 1;
@@ -324,5 +330,8 @@ mod tests {
         fs::write(&path, format!("{written}{forged}")).unwrap();
         let kept = file.read().unwrap();
         assert_eq!((kept.attempts.len(), kept.foreign, kept.attempts[0].task.as_str()), (1, 1, "a"));
+        // One's own line once more is no second attempt.
+        fs::write(&path, written.repeat(3)).unwrap();
+        assert_eq!(file.read().unwrap().attempts.len(), 1);
     }
 }

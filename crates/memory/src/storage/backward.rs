@@ -193,7 +193,7 @@ impl Search<'_> {
                 && self.wanted.matches(&reflection)
             {
                 let belief = &self.wanted.belief;
-                reflection.foreign = !belief.is_own(LineKind::Reflection, line);
+                belief.weigh(line, &mut reflection);
                 if !self.wanted.own_only || belief.holds(LineKind::Reflection, line) {
                     self.found.push(*reflection);
                 }

@@ -201,7 +201,7 @@ impl JsonlStorage {
             // Most lines of a large memory are none of these; they are not read further than their id.
             let is_one = serde_json::from_slice::<Named<'_>>(content).is_ok_and(|named| ids.contains(&*named.id));
             if is_one && let Decoded::Record(mut reflection) = decode(Some(content)) {
-                reflection.foreign = !belief.is_own(LineKind::Reflection, content);
+                belief.weigh(content, &mut reflection);
                 found.insert(reflection.id.clone(), *reflection);
             }
             Ok(())

@@ -5,7 +5,7 @@ use super::attempts::AttemptsFile;
 use super::lines::{bare, for_each_line};
 use super::past::foreign_lines;
 use super::seal::{LineKind, Seals};
-use crate::domain::{LessonEvent, policy};
+use crate::domain::{LessonChange, LessonEvent, policy};
 use crate::files::Place;
 use crate::services::{LessonRecord, Lessons, StorageError};
 use async_trait::async_trait;
@@ -73,7 +73,10 @@ impl LessonFiles {
                 }
                 _ => {}
             }
+            let is_ours = content.is_some_and(|line| belief.is_ours(LineKind::Lesson, line));
             match content.map(serde_json::from_slice::<LessonEvent>) {
+                // What was adopted may have been written by anybody: it takes lessons out of prompts, and lets none into any.
+                Some(Ok(event)) if event.v <= VERSION && !is_ours && !takes_away(&event.change) => {}
                 Some(Ok(event)) if event.v <= VERSION => events.push(event),
                 _ => tracing::warn!(path = %place.path().display(), line = line.number, "unreadable lesson event"),
             }
@@ -87,6 +90,19 @@ impl LessonFiles {
 
     fn error(&self, action: &'static str, message: &dyn Display) -> StorageError {
         StorageError::Io { action, path: self.log.path().to_owned(), message: message.to_string() }
+    }
+}
+
+/// Whether fewer prompts hold a lesson for that, and no other lesson comes into one.
+fn takes_away(change: &LessonChange) -> bool {
+    match change {
+        LessonChange::Retired | LessonChange::Quarantined | LessonChange::Demoted | LessonChange::Stale { .. } => true,
+        LessonChange::Kept
+        | LessonChange::Promoted
+        | LessonChange::Merged { .. }
+        | LessonChange::Edited { .. }
+        | LessonChange::Pinned
+        | LessonChange::Unpinned => false,
     }
 }
 
@@ -171,6 +187,21 @@ mod tests {
         assert_eq!(files.clone().read().await.unwrap().events, [retired("a"), retired("b")]);
         let another = LessonFiles { known: Arc::default(), ..files };
         assert_eq!(another.read().await.unwrap(), LessonRecord::default(), "another process knows what is there");
+    }
+
+    #[tokio::test]
+    async fn what_was_adopted_takes_lessons_out_of_prompts_and_lets_none_into_any() {
+        let root = tempfile::tempdir().unwrap();
+        let files = files(root.path());
+        let all = [LessonChange::Promoted, LessonChange::Pinned, LessonChange::Kept, LessonChange::Retired];
+        let all = all.map(|change| LessonEvent { change, ..retired("a") });
+        let text: String = all.iter().map(|event| serde_json::to_string(event).unwrap() + "\n").collect();
+        fs::create_dir_all(root.path().join("p/memory")).unwrap();
+        fs::write(root.path().join("p/memory/lessons.jsonl"), text).unwrap();
+        files.seals.begin().unwrap();
+        assert_eq!(files.read().await.unwrap().events, [retired("a")]);
+        files.append(&all[..1]).await.unwrap();
+        assert_eq!(files.read().await.unwrap().events, [retired("a"), all[0].clone()], "one's own word counts");
     }
 
     #[tokio::test]

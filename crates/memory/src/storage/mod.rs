@@ -17,8 +17,10 @@
 mod append_log;
 mod attempts;
 mod backward;
+mod damage;
 mod evals;
 mod import;
+mod import_text;
 mod in_memory;
 mod journal;
 mod jsonl;
@@ -49,8 +51,9 @@ mod trust;
 mod verdicts;
 
 pub use attempts::{AttemptsFile, KeptAttempts, Rebuilt};
+pub use damage::{Damage, damage};
 pub use evals::EvalFiles;
-pub use import::{Imported, read_import};
+pub use import::{ImportFormat, ImportHow, Imported, detect, read_import};
 pub use in_memory::InMemoryStorage;
 pub use journal::{FileJournal, MemoryJournal};
 pub use jsonl::JsonlStorage;

@@ -109,7 +109,7 @@ impl Found {
     fn take(&mut self, line: &[u8], wanted: &Wanted) {
         match decode(Some(line)) {
             Decoded::Record(mut reflection) if wanted.matches(&reflection) => {
-                reflection.foreign = !wanted.belief.is_own(LineKind::Reflection, line);
+                wanted.belief.weigh(line, &mut reflection);
                 if !wanted.own_only || wanted.belief.holds(LineKind::Reflection, line) {
                     self.reflections.push(*reflection);
                 }

@@ -18,7 +18,7 @@ pub(super) fn prune(place: &Place, older_than: Timestamp) -> io::Result<PruneRep
         other => other?,
     };
     let mut report = PruneReport::default();
-    let mut copy = Copy { place, old: &file, new: None, kept_from: 0, buffer: vec![0; 64 * 1024] };
+    let mut copy = Copy::of(place, &file);
     let mut removing_from = None;
     for_each_line(&file, |line| {
         // The previous line was removed, and this is where the next kept bytes begin.
@@ -45,7 +45,7 @@ pub(super) fn prune(place: &Place, older_than: Timestamp) -> io::Result<PruneRep
 }
 
 /// The new file, which is only begun when there is something to leave out.
-struct Copy<'f> {
+pub(super) struct Copy<'f> {
     place: &'f Place,
     old: &'f File,
     new: Option<Replacement>,
@@ -53,14 +53,21 @@ struct Copy<'f> {
     buffer: Vec<u8>,
 }
 
-impl Copy<'_> {
-    fn leave_out(&mut self, from: u64, to: u64) -> io::Result<()> {
+impl<'f> Copy<'f> {
+    /// Of an old file, which is locked.
+    pub(super) fn of(place: &'f Place, old: &'f File) -> Self {
+        Self { place, old, new: None, kept_from: 0, buffer: vec![0; 64 * 1024] }
+    }
+
+    /// Leaves out what stands there; places come in their order.
+    pub(super) fn leave_out(&mut self, from: u64, to: u64) -> io::Result<()> {
         self.copy_until(from)?;
         self.kept_from = to;
         Ok(())
     }
 
-    fn finish(mut self, len: u64) -> io::Result<()> {
+    /// Puts the new file in the place of the old one, if something was left out.
+    pub(super) fn finish(mut self, len: u64) -> io::Result<()> {
         if self.new.is_some() {
             self.copy_until(len)?;
         }

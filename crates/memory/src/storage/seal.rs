@@ -13,7 +13,7 @@
 
 use super::lines::{bare, for_each_line};
 use super::state;
-use crate::domain::{RunId, policy};
+use crate::domain::{Origin, Reflection, RunId, policy};
 use crate::files::Place;
 use hmac::{Hmac, Mac};
 use serde::{Deserialize, Serialize};
@@ -399,18 +399,36 @@ impl Belief {
 
     /// Whether it is one's own, also before the first run, when all that is there is believed: what others wrote is shown as such.
     pub(super) fn is_own(&self, kind: LineKind, line: &[u8]) -> bool {
+        self.is_ours(kind, line) || (!self.adopted.is_empty() && self.adopted.contains(&content(kind, bare(line))))
+    }
+
+    /// Says of a lesson who has written it, as far as that is known here: one that nobody here has written or adopted is another's, and a person
+    /// whose word stands in an adopted line is nobody that is known here.
+    pub(super) fn weigh(&self, line: &[u8], lesson: &mut Reflection) {
+        lesson.foreign = !self.is_own(LineKind::Reflection, line);
+        if self.is_ours(LineKind::Reflection, line) {
+            return;
+        }
+        // Nor does it stand in the place of a lesson that somebody here knows.
+        lesson.replaces = None;
+        if lesson.origin == Some(Origin::Person) {
+            lesson.origin = Some(Origin::Import);
+        }
+    }
+
+    /// Whether this program wrote the line, for this user.
+    pub(super) fn is_ours(&self, kind: LineKind, line: &[u8]) -> bool {
         if self.all {
             return true;
         }
         let line = bare(line);
-        let is_ours = |key: &Keyed| {
+        let is_keyed = |key: &Keyed| {
             let is_of = |project: &ProjectNumber| {
                 split(line).is_some_and(|(body, digest)| keyed(key, kind, project.before(kind), body) == digest)
             };
             is_of(&self.project) || (kind == LineKind::Mark && self.elsewhere.iter().any(is_of))
         };
-        self.key.as_ref().is_some_and(is_ours)
-            || (!self.adopted.is_empty() && self.adopted.contains(&content(kind, line)))
+        self.key.as_ref().is_some_and(is_keyed)
     }
 }
 
@@ -703,6 +721,10 @@ mod tests {
 
         write(dir.path(), "memory/reflections.jsonl", "{\"id\":\"forged\"}\n");
         assert_eq!(one.adopt_lessons().unwrap(), 1);
+        // A person whose word was adopted is nobody that is known here.
+        let mut adopted = Reflection { origin: Some(Origin::Person), ..crate::curation::testing::reflection("a", "t") };
+        one.belief().unwrap().weigh(br#"{"id":"forged"}"#, &mut adopted);
+        assert_eq!((adopted.origin, adopted.foreign), (Some(Origin::Import), false));
         assert!(holds(br#"{"id":"forged"}"#) && holds(br#"{"id":"old"}"#));
         assert_eq!(one.adopt_lessons().unwrap(), 0);
         fs::write(&key, "short").unwrap();

@@ -234,6 +234,7 @@ fn reflection(id: &str, task: &str, subtask: &str, created: i64) -> Reflection {
         already_tried: None,
         signature: None,
         failure: None,
+        replaces: None,
         foreign: false,
     }
 }

@@ -217,6 +217,7 @@ mod tests {
             already_tried: None,
             signature: None,
             failure: None,
+            replaces: None,
             foreign: false,
         }
     }

@@ -137,7 +137,8 @@ class Night:
         keys += [
             ("reflection", r["taskId"], r["subtaskId"], r["attemptNumber"])
             for r in self.reflections
-            if (r["taskId"], r["attemptNumber"]) not in not_merged
+            # What made the difference is a second lesson of the same attempt.
+            if (r["taskId"], r["attemptNumber"]) not in not_merged and not r.get("replaces")
         ]
         return sorted({key for key in keys if keys.count(key) > 1})
 

@@ -83,7 +83,7 @@ fn looking_commands_work_on_other_stores() {
         &["memory", "list"],
         &["memory", "list", "--json"],
         &["memory", "list", "--task", "a"],
-        &["memory", "show", &id[..12]],
+        &["memory", "show", &id],
         &["memory", "check"],
         &["analyze", "calibration", "--json"],
         &["analyze", "calibration", "--of", "lessons", "--json"],

@@ -29,7 +29,8 @@ impl TaskRun {
     }
 
     /// What an attempt that passed shows of the one before it; none where nothing shows that it is the change which made the difference.
-    /// It is a lesson of the attempt that passed, so that it does not count where that one is cut off; and it is made of nothing but what a run that goes on after it was killed knows as well.
+    /// It is a lesson of the attempt that passed, so that it does not count where that one is cut off; and it is made of nothing but what a run
+    /// that goes on after it was killed knows as well.
     async fn contrast(&self, judged: &Judged, baseline: &[CheckReport]) -> Option<FailureContext> {
         let (part, attempt) = (judged.attempt.part, judged.attempt.number);
         let failed = |last: &&PastFailure| {

@@ -1,4 +1,4 @@
-//! Changes in a few words, and what two of them have not in common.
+//! Changes in a few words, and the lines in which two of them differ.
 
 use crate::domain::{ChangedLine, changed_lines};
 use crate::prompt::{one_line, plain, shorten};

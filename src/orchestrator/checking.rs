@@ -1,9 +1,9 @@
 //! Running checks: in a clean room that holds a recorded tree, and nothing that an agent or another check left.
 
+use super::healer;
 use super::review::named;
 use super::task::{Prepared, TaskRun, TaskRunError};
-use super::{healer, proof};
-use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, TestSource, TreeId, changed_lines};
+use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, TestSource, TreeId};
 use crate::prompt::quote_names;
 use crate::services::Workspace;
 use crate::toolchain;
@@ -66,22 +66,6 @@ pub(super) fn changed_outside(checks: &[CheckReport], baseline: &[CheckReport]) 
     checks.iter().flat_map(of).collect()
 }
 
-/// Whether one of these files says which tests there are, or what they compare with. Where none does, no test has another place than at the base.
-pub(super) fn moves_tests<'f>(mut files: impl Iterator<Item = &'f str>) -> bool {
-    files.any(proof::asks)
-}
-
-/// Gives failing tests the ids that they have at the base, where a runner numbers them by their place. Only for files whose tests are others
-/// than there: else an id is that of the same test.
-pub(super) fn align(checks: &mut [CheckReport], baseline: &[CheckReport]) {
-    for check in checks {
-        let base = check.at_base(baseline).and_then(|base| base.signature.counted.clone());
-        if let (Some(now), Some(base)) = (&mut check.signature.counted, base) {
-            now.align(&base);
-        }
-    }
-}
-
 impl TaskRun {
     /// Runs checks on what was worked, in the task's clean room; walled in, they may write to nothing but that.
     pub(super) async fn checks_of_work(
@@ -97,22 +81,8 @@ impl TaskRun {
         }
         let room = prepared.workspace.room().await?;
         let mut checked = self.checks_in(&*room, (part, tree), checks, walled).await?;
-        self.align_work(prepared, tree, &mut checked.reports).await;
+        self.align_work(prepared, &*room, (part, tree, walled), &mut checked.reports).await?;
         Ok(checked)
-    }
-
-    /// [`align`] of checks that ran on a tree, where its tests are others than the base's. What differs is asked for only where an id would move.
-    pub(super) async fn align_work(&self, prepared: &Prepared, tree: &TreeId, checks: &mut [CheckReport]) {
-        let mut aligned = checks.to_vec();
-        align(&mut aligned, &prepared.baseline);
-        if aligned == checks {
-            return;
-        }
-        let Ok(diff) = prepared.workspace.diff(tree).await else { return };
-        let left_out = diff.left_out.iter().map(String::as_str);
-        if moves_tests(changed_lines(&diff.text).map(|line| line.file).chain(left_out)) {
-            checks.clone_from_slice(&aligned);
-        }
     }
 
     /// Runs checks one after another, each on exactly the files of the tree: a check runs what the agent wrote, and the next one

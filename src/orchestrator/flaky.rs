@@ -6,7 +6,7 @@
 //! an attempt has really broken is found out once in it: later turns do not ask again.
 
 use super::attempt::Course;
-use super::checking::{align, moves_tests};
+use super::numbering::Base;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{Change, CheckReport, CheckScope, CheckSpec, EventKind, Flaky, FlakyHow, TreeId};
 use crate::services::Workspace;
@@ -93,8 +93,8 @@ impl TaskRun {
     ) -> Result<(), TaskRunError> {
         let (part, base) = (course.attempt.part, prepared.workspace.base());
         let room = prepared.workspace.room().await?;
-        let moves = moves_tests(change.files.iter().map(String::as_str));
-        self.excuse_what_varies(&*room, part, (&change.tree, &base), (&prepared.baseline, moves), checks).await?;
+        let base = Base { tree: &base, checks: &prepared.baseline };
+        self.excuse_what_varies(&*room, (part, &change.tree), base, &change.files, checks).await?;
         drop(room);
         let asked = course.doubts.ask(checks, &prepared.baseline);
         if asked.is_empty() {
@@ -157,20 +157,18 @@ impl TaskRun {
     pub(super) async fn excuse_what_varies(
         &self,
         room: &dyn Workspace,
-        part: usize,
-        (tree, base): (&TreeId, &TreeId),
-        (baseline, moves): (&[CheckReport], bool),
+        (part, tree): (usize, &TreeId),
+        base: Base<'_>,
+        files: &[String],
         checks: &mut [CheckReport],
     ) -> Result<(), TaskRunError> {
-        if moves {
-            align(checks, baseline);
-        }
+        let baseline = base.checks;
         let asked = otherwise(checks, baseline);
         if asked.is_empty() {
             return Ok(());
         }
         self.doing("what failed, at the base");
-        let there = self.checks_in(room, (part, base), asked, false).await?.reports;
+        let there = self.checks_in(room, (part, base.tree), asked, false).await?.reports;
         checks.iter_mut().for_each(|check| excuse(check, baseline, &there));
         let asked = otherwise(checks, baseline);
         if asked.is_empty() || self.context.cancel.is_cancelled() {
@@ -178,9 +176,7 @@ impl TaskRun {
         }
         self.doing("once more what failed");
         let mut reports = self.checks_in(room, (part, tree), asked, false).await?.reports;
-        if moves {
-            align(&mut reports, baseline);
-        }
+        self.align(room, (part, tree, false), base, files, &mut reports).await?;
         for mut again in reports {
             excuse(&mut again, baseline, &there);
             let same = |check: &&mut CheckReport| check.scope == again.scope && check.spec == again.spec;

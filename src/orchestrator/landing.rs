@@ -4,10 +4,11 @@
 //! its own, it earns a reflection, and the task is done again on top of what it has to fit.
 
 use super::attempt::Judged;
-use super::checking::{Checked, changed_outside, moves_tests};
+use super::checking::{Checked, changed_outside};
 use super::failure::{PastChange, PastFailure, failed_check};
 use super::healer::Doing;
 use super::healing::{Mended, Place};
+use super::numbering::Base;
 use super::results::no_success;
 use super::resume::LastJudged;
 use super::task::{Prepared, TaskRun, TaskRunError};
@@ -215,14 +216,15 @@ impl TaskRun {
         let tip = Tip { room: &*room, tree: &rebased.tip };
         let mut first = self.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
         let beside = self.beside(prepared, &tip, &first).await?;
-        let moves = moves_tests(self.report.files.iter().map(String::as_str));
-        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), (&beside, moves), &mut first.reports).await?;
+        // As they are numbered there, for what comes behind this merge.
+        let as_numbered = first.reports.clone();
+        self.compare(&*room, (part, &tree), Base { tree: &rebased.tip, checks: &beside }, &mut first.reports).await?;
         // Where nothing is left to merge, what it fixed is fixed in what the checks are compared with.
         let expects = if new.is_some() { self.task.expects } else { Expects::Nothing };
         let red = match self.first_red(prepared, &first, (&beside, expects)) {
             Ok(Some(red)) => red,
             Ok(None) => {
-                self.remember(&tree, &first);
+                self.remember(&tree, &as_numbered);
                 return Ok(self.unless_interrupted(Looked::Fits { tree: new, flaky: Vec::new() }));
             }
             Err(because) => return Ok(self.unless_interrupted(failing(because, None))),
@@ -230,10 +232,11 @@ impl TaskRun {
         // A check that fails and then passes on the same files says nothing about them.
         let mut second = self.checks_in(&*room, (part, &tree), checks, false).await?;
         let beside = self.beside(prepared, &tip, &second).await?;
-        self.excuse_what_varies(&*room, part, (&tree, &rebased.tip), (&beside, moves), &mut second.reports).await?;
+        let as_numbered = second.reports.clone();
+        self.compare(&*room, (part, &tree), Base { tree: &rebased.tip, checks: &beside }, &mut second.reports).await?;
         let looked = match self.first_red(prepared, &second, (&beside, expects)) {
             Ok(None) => {
-                self.remember(&tree, &second);
+                self.remember(&tree, &as_numbered);
                 let red_once =
                     first.reports.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
                 let passed =
@@ -275,7 +278,7 @@ impl TaskRun {
         if is_red && !unknown.is_empty() && !self.context.cancel.is_cancelled() {
             self.doing("checks on what was merged before");
             let there = self.checks_in(tip.room, (self.parts.len() - 1, tip.tree), unknown, false).await?;
-            self.remember(tip.tree, &there);
+            self.remember(tip.tree, &there.reports);
         }
         for check in project {
             let known = self.remembered(tip.tree, &check.spec);
@@ -288,16 +291,29 @@ impl TaskRun {
         Ok(baseline)
     }
 
+    /// Tells what failed there before from what fails now alone.
+    async fn compare(
+        &self,
+        room: &dyn Workspace,
+        (part, tree): (usize, &TreeId),
+        base: Base<'_>,
+        checks: &mut [CheckReport],
+    ) -> Result<(), TaskRunError> {
+        let files = &self.report.files;
+        self.align(room, (part, tree, false), base, files, checks).await?;
+        self.excuse_what_varies(room, (part, tree), base, files, checks).await
+    }
+
     fn remembered(&self, tree: &TreeId, check: &CheckSpec) -> Option<CheckReport> {
         self.baselines().get(&(tree.clone(), check.clone())).cloned()
     }
 
     /// Keeps how the project's checks are on these files, which may become the tip.
-    fn remember(&self, tree: &TreeId, checked: &Checked) {
+    fn remember(&self, tree: &TreeId, checks: &[CheckReport]) {
         if self.context.cancel.is_cancelled() {
             return;
         }
-        let project = checked.reports.iter().filter(|check| check.scope == CheckScope::Project);
+        let project = checks.iter().filter(|check| check.scope == CheckScope::Project);
         self.baselines().extend(project.map(|check| ((tree.clone(), check.spec.clone()), check.clone())));
     }
 

@@ -34,6 +34,7 @@ mod lesson;
 mod limits;
 pub mod machine;
 mod nudge;
+mod numbering;
 pub mod parts;
 mod prepare;
 mod proof;

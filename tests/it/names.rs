@@ -7,8 +7,11 @@ const SUITE: &str = "python3 -B -m unittest";
 const WORDS: &str = "def shout(text):\n    text = text.strip()\n    return text + '!'\n";
 const CLI: &str = "import argparse\n\n\ndef main(argv):\n    parser = argparse.ArgumentParser(exit_on_error=False)\n    parser.add_argument('text')\n    \
                    args = parser.parse_args(argv)\n    return args.text.strip() + '!'\n";
-const TESTS: &str = "import unittest, words, cli\nclass T(unittest.TestCase):\n  def test_shout(self): self.assertEqual(words.shout(' a'), 'a!')\n  \
-                     def test_main(self): self.assertEqual(cli.main([' a']), 'a!')\n";
+const CART: &str = "class Cart:\n    kind = 'cart'\n\n    def total(self):\n        return len(self.kind)\n\n\ndef run(word):\n    if word == 'a':\n        print('a')\n    \
+                    else:\n        return 2\n    return 0\n\n\nTABLE = {'a': run}\n";
+const TESTS: &str = "import unittest, words, cli, cart\nclass T(unittest.TestCase):\n  def test_shout(self): self.assertEqual(words.shout(' a'), 'a!')\n  \
+                     def test_main(self): self.assertEqual(cli.main([' a']), 'a!')\n  \
+                     def test_cart(self): self.assertEqual((cart.Cart().total(), cart.run('a'), cart.run('')), (4, 0, 2))\n";
 const OPTION: &str = "    parser.add_argument('--upper', action='store_true')\n    args = parser";
 
 /// Replaces parts of files, by `[file, old, new]` in a list that the agent is given.
@@ -16,11 +19,11 @@ const AGENT: &str = "python3 \"$OUT/agent.py\"";
 
 fn ran(steps: &[[&str; 3]], test: &str, kind: &str) -> (Value, String) {
     let project = Project::new(AGENT);
-    for (path, text) in [("words.py", WORDS), ("cli.py", CLI), ("test_words.py", TESTS)] {
+    for (path, text) in [("words.py", WORDS), ("cli.py", CLI), ("cart.py", CART), ("test_words.py", TESTS)] {
         project.write(path, text);
     }
     let new = format!(
-        "import inspect, unittest, words, cli\nclass N(unittest.TestCase):\n  def test_new(self):\n    {test}\n"
+        "import inspect, unittest, words, cli, cart\nclass N(unittest.TestCase):\n  def test_new(self):\n    {test}\n"
     );
     let agent = format!(
         "import json\nfor file, old, new in json.loads({:?}):\n    text = open(file).read()\n    assert old in text\n    \
@@ -75,6 +78,35 @@ fn that_an_option_is_known_proves_nothing_of_what_it_does() {
 }
 
 #[test]
+fn that_a_member_is_there_proves_nothing_of_code_in_the_place_of_other_code() {
+    let member = ["cart.py", "    kind = 'cart'\n", "    kind = 'cart'\n    limit = 5\n"];
+    let total = |new: &'static str| ["cart.py", "len(self.kind)", new];
+    let wrong = total("99 if self.limit < 0 else len(self.kind)");
+    let is_there = "self.assertTrue(hasattr(cart.Cart, 'limit'))";
+    let (proof, said) = ran(&[member, wrong], is_there, "feature");
+    assert_eq!(proof, json!("stayed_green"), "{said}");
+    let asked = "one = cart.Cart(); one.kind = 'a long one'; self.assertEqual(one.total(), 5)";
+    let (proof, said) = ran(&[member, total("min(self.limit, len(self.kind))")], asked, "feature");
+    assert_eq!(proof, json!("new_test"), "{said}");
+    let listed =
+        ["cart.py", "TABLE = {'a': run}", "def stop(word):\n    return 'wrong'\n\n\nTABLE = {'a': run, 'b': stop}"];
+    let (proof, said) = ran(&[listed], "self.assertIn('b', cart.TABLE)", "feature");
+    assert_eq!(proof, json!("stayed_green"), "{said}");
+}
+
+#[test]
+fn that_a_branch_is_gone_notices_whoever_never_looks_at_what_it_does() {
+    let branch = |does: &str| format!("    elif word == 'b':\n        print('{does}')\n    else:\n");
+    let (wrong, right) = (branch("wrong"), branch("b"));
+    let (proof, said) = ran(&[["cart.py", "    else:\n", &wrong]], "self.assertEqual(cart.run('b'), 0)", "feature");
+    assert_eq!(proof, json!("stayed_green"), "{said}");
+    let asked = "import contextlib, io\n    with contextlib.redirect_stdout(io.StringIO()) as out: cart.run('b')\n    \
+                 self.assertEqual(out.getvalue(), 'b\\n')";
+    let (proof, said) = ran(&[["cart.py", "    else:\n", &right]], asked, "feature");
+    assert_eq!(proof, json!("new_test"), "{said}");
+}
+
+#[test]
 fn that_a_parameter_is_there_with_its_default_proves_nothing_of_it() {
     let head =
         ["words.py", "def shout(text):", "def shout(text, upper=False):\n    if upper:\n        text = text.lower()"];
@@ -115,6 +147,18 @@ fn honest_work_of_common_kinds_is_proven() {
         (adds, "self.assertEqual(list(words.uppers(['a', 'b'])), ['A', 'B'])"),
     ] {
         let (proof, said) = ran(&[step], test, "feature");
+        assert_eq!(proof, json!("new_test"), "{said}");
+    }
+    let owner = [
+        "cart.py",
+        "    kind = 'cart'\n",
+        "    kind = 'cart'\n\n    def __init__(self, owner=None):\n        self.owner = owner\n\n    def clear(self):\n        self.all = []\n",
+    ];
+    for test in [
+        "self.assertEqual(cart.Cart('ada').owner, 'ada')",
+        "one = cart.Cart(); one.clear(); self.assertEqual(one.all, [])",
+    ] {
+        let (proof, said) = ran(&[owner], test, "feature");
         assert_eq!(proof, json!("new_test"), "{said}");
     }
 }

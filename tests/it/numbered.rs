@@ -104,6 +104,77 @@ fn of_two_red_cases_with_other_values_nobody_knows_which_one_a_bug_is_about() {
     assert_eq!(task["verdict"], json!("unverifiable"), "{said}");
 }
 
+/// Each of these cases must be refused; what failed says nothing of which one it was. `test_other.py` is about something else.
+const SILENT: [(&str, &str); 2] = [
+    ("user.py", "def refuse(user):\n    if user.get('age', 1) < 0:\n        raise ValueError\n"),
+    ("test_calc.py", "import user\n\nCASES = [\n    {'age': -1},\n    {'name': 5},\n    {'mail': 'x'},\n]\n"),
+];
+const REFUSES_NAMES: &str = "echo \"    if user.get('name') == 5: raise ValueError\" >> user.py";
+const REFUSES_TEL: &str = "sed -i \"s/^CASES = \\[/CASES = [\\n    {'tel': 'x'},/\" test_calc.py";
+
+fn silent(agent: &str) -> (Value, String) {
+    let project = Project::new(agent);
+    let checked = "lambda: test_calc.mean(items, result)";
+    let suite = SUITE
+        .replace("n, (items, result)", "n, items")
+        .replace(", result = {result}", "")
+        .replace(checked, "refused(items)");
+    let refused = "def refused(items):\n    def call():\n        import user\n        try: user.refuse(items)\n        except ValueError: return\n        \
+                   raise AssertionError('DID NOT RAISE')\n    return call\n";
+    project.write(
+        "suite.py",
+        suite
+            .replace("def line(", &format!("{refused}def line("))
+            .replace("return [frame.lineno", "return ([9] + [frame.lineno")
+            .replace("split(\"::\")[0])][-1]", "split(\"::\")[0])])[-1]"),
+    );
+    for (path, text) in SILENT {
+        project.write(path, text);
+    }
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        config["checks"] = json!([{ "name": "suite", "run": "python3 -B suite.py" }]);
+    });
+    project.tasks(&[with(
+        task("a"),
+        json!({ "type": "bug", "title": "A name that is a number is refused", "checks": [] }),
+    )]);
+    let ran = project.run(&["run", "--json"]);
+    (ran.task("a").clone(), because(&project))
+}
+
+#[test]
+fn of_cases_that_say_nothing_the_tests_of_the_base_tell_which_one_is_fixed() {
+    let (task, said) =
+        silent(&format!("{REFUSES_NAMES}; sed -i \"s/^CASES = \\[/CASES = [\\n    {{'age': -2}},/\" test_calc.py"));
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("turned_green")), "{said}");
+    assert!(
+        said.contains(
+            "test `test_calc.py::test_mean[items1-result1]` (as numbered at the base) was red and passes now"
+        ),
+        "{said}"
+    );
+    // A new case is red: as many fail as before.
+    let (task, said) = silent(&format!("{REFUSES_NAMES}; {REFUSES_TEL}"));
+    assert_eq!(task["verdict"], json!("false_done"), "{said}");
+    assert!(
+        said.contains("(or another of its cases, as they are numbered now)` fails, and did not at the base"),
+        "{said}"
+    );
+    // A red one is gone, too.
+    let (task, said) = silent(&format!("{REFUSES_NAMES}; {REFUSES_TEL}; sed -i '/mail/d' test_calc.py"));
+    assert_eq!(task["verdict"], json!("unverifiable"), "{said}");
+    assert!(said.contains("what they print does not tell one from another"), "{said}");
+}
+
+#[test]
+fn where_another_file_of_tests_has_changed_an_id_is_that_of_the_same_case() {
+    let breaks = "sed -i 's/< 0/< -9/' user.py; echo 'def test_new(): pass' > test_new.py";
+    let (task, said) = silent(&format!("{REFUSES_NAMES}; {breaks}"));
+    assert_eq!(task["verdict"], json!("false_done"), "{said}");
+    assert!(said.contains("`test_calc.py::test_mean[items0-result0]` fails, and did not at the base"), "{said}");
+}
+
 /// Cases with numbers in their names, all of which fail with the same words.
 const NAMED: &str = r#"import calc, sys
 red = [kind for kind in ("int8", "int16", "int32") if not calc.fits(kind)]

@@ -85,6 +85,8 @@ struct Runs<'a> {
     walls: Walls,
     /// Old tests notice every mistake that was made in the new code.
     tests_in_vain: bool,
+    /// Mistakes were left that could have been made in the new code, and no runs for them.
+    used_up: bool,
     /// Of the runs that are counted, those that take none from mistakes in new code.
     not_counted: u32,
     /// When this began, and how long the attempt had taken by then.
@@ -247,7 +249,10 @@ impl Runs<'_> {
             let Some(at) = open(&reports) else { break };
             report.spec.clone_from(&checks[at].spec);
             // Under its own time limit the base does not know the check.
-            self.task.align_work(self.prepared, tree, std::slice::from_mut(&mut report)).await;
+            let room = self.prepared.workspace.room().await?;
+            let one = std::slice::from_mut(&mut report);
+            self.task.align_work(self.prepared, &*room, (self.part, tree, walled), one).await?;
+            drop(room);
             self.task.seen.keep(tree, place, &report);
             reports[at] = Some(report);
         }
@@ -379,6 +384,7 @@ impl TaskRun {
             seen: Vec::new(),
             walls: self.seen.walls(),
             tests_in_vain: false,
+            used_up: false,
             not_counted: 0,
             began,
             attempt: began.saturating_sub(course.began),

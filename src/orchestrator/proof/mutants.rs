@@ -28,6 +28,8 @@ struct Mistake {
     is_old: bool,
     /// It is in what a function takes, of which a test may ask for no more than that it is there.
     is_taken: bool,
+    /// It is in the condition of a branch that is new: whoever notices that the branch is gone may look at nothing that it does.
+    is_branch: bool,
 }
 
 impl Mistake {
@@ -50,9 +52,10 @@ impl Mistake {
     }
 }
 
-/// Those in guards are made last, those in what a function takes before them.
+/// Those in guards are made last, those in what a function takes before them, and before these those in conditions of new branches.
 const GUARDS: usize = 1000;
 const TAKEN: usize = 500;
+const BRANCHES: usize = 300;
 
 /// In one line, where the first of them breaks something; behind the first ones of all lines.
 const OF_A_LINE: usize = 2;
@@ -77,15 +80,24 @@ enum Noticed {
 
 /// What a line has gained, as bytes of it: of `{"a": 1, "b": 2}` that was `{"a": 1}`, `, "b": 2`. All of it where nothing of it was there.
 fn gained(is: &str, removed: &[&str]) -> std::ops::Range<usize> {
-    let kept = removed.iter().filter(|was| !was.trim().is_empty()).find_map(|was| {
-        let was = was.trim_end();
-        let before = is.bytes().zip(was.bytes()).take_while(|(a, b)| a == b).count();
-        let after = is.bytes().rev().zip(was.bytes().rev()).take_while(|(a, b)| a == b).count();
-        let after = after.min(was.len() - before).min(is.len() - before);
-        let range = before..is.len() - after;
-        (before + after == was.len() && is.get(range.clone()).is_some()).then_some(range)
-    });
+    let kept =
+        removed.iter().filter(|was| !was.trim().is_empty()).find_map(|was| toolchain::gained(is, was.trim_end()));
     kept.unwrap_or(0..is.len())
+}
+
+/// Whether a line has gained an entry of a list or a map: without it, whoever asks whether it is there notices.
+fn gains_entry(is: &str, was: &str) -> bool {
+    let Some(gained) = toolchain::gained(is, was.trim_end()) else { return false };
+    let mut open = Vec::new();
+    for c in is[..gained.start].chars() {
+        match c {
+            '(' | '[' | '{' => open.push(c),
+            ')' | ']' | '}' => _ = open.pop(),
+            _ => {}
+        }
+    }
+    let text = is[gained].trim();
+    (text.starts_with(',') || text.ends_with(',')) && !open.is_empty() && !open.contains(&'(')
 }
 
 /// Mistakes in what a line has gained, the surest first.
@@ -130,12 +142,15 @@ fn mistakes(
         }
         let is_taken = brings == Some(Brings::Takes);
         // What only the change makes of this line, nothing but its tests asks for.
-        let was = replaced
-            .get(&(file, number))
-            .filter(|was| !is_taken && toolchain::lends_itself(file, is, was) && is_earlier_form(file, number, was));
+        let was = replaced.get(&(file, number)).filter(|was| {
+            !is_taken
+                && !gains_entry(is, was)
+                && toolchain::lends_itself(file, is, was)
+                && is_earlier_form(file, number, was)
+        });
         found.extend(was.map(|was| {
             let (file, is, becomes) = (file.to_owned(), is.to_owned(), (*was).to_owned());
-            (0, Mistake { file, number, is, becomes, called: None, is_old: true, is_taken })
+            (0, Mistake { file, number, is, becomes, called: None, is_old: true, is_taken, is_branch: false })
         }));
         // A condition behind which the code gives up: whatever calls it breaks, and no test has to assert anything.
         let guards = toolchain::gives_up(file, is)
@@ -151,14 +166,21 @@ fn mistakes(
             made.retain(|mutant| !mutant.in_old);
         }
         made.retain(|mutant| brings.is_none() || !mutant.only_old);
-        made.sort_by_key(|mutant| !mutant.in_old);
-        for (more, toolchain::Mutant { rank, line, called, in_old, .. }) in made.into_iter().take(OF_A_LINE).enumerate()
-        {
+        let depth = |line: &str| line.len() - line.trim_start().len();
+        let has_body =
+            lines.peek().is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && depth(line) > depth(is));
+        let has_branch = has_body && made.iter().any(|mutant| mutant.is_branch);
+        made.sort_by_key(|mutant| (mutant.is_branch && !guards, !mutant.in_old));
+        for (more, mutant) in made.into_iter().take(OF_A_LINE).enumerate() {
+            let toolchain::Mutant { rank, line, called, in_old, is_branch, .. } = mutant;
+            let is_branch = !guards && (is_branch || has_branch);
             let rank = if in_old { 0 } else { rank };
             // Each line first.
-            let rank = 1 + rank + more * SECOND + if guards { GUARDS } else { 0 } + if is_taken { TAKEN } else { 0 };
+            let later = [(guards, GUARDS), (is_taken, TAKEN), (is_branch, BRANCHES)];
+            let later: usize = later.into_iter().filter_map(|(is_it, rank)| is_it.then_some(rank)).sum();
+            let rank = 1 + rank + more * SECOND + later;
             let (file, is) = (file.to_owned(), is.to_owned());
-            found.push((rank, Mistake { file, number, is, becomes: line, called, is_old: false, is_taken }));
+            found.push((rank, Mistake { file, number, is, becomes: line, called, is_old: false, is_taken, is_branch }));
         }
     }
     found.sort_by_key(|(rank, _)| *rank);
@@ -218,6 +240,7 @@ impl Runs<'_> {
             if matches!(self.walls, Walls::Fail(_)) || self.counted.runs + most > proving.max_runs + in_vain {
                 is_cut = true;
                 if !matches!(self.walls, Walls::Fail(_)) {
+                    self.used_up = true;
                     "its runs are used up".clone_into(&mut why_none);
                 }
                 break;
@@ -226,17 +249,21 @@ impl Runs<'_> {
             if mistake.is_taken && (tried.survived > 0 || !apart.does_something()) {
                 continue;
             }
+            if mistake.is_branch && tried.survived > 0 {
+                continue;
+            }
             let is_new = mistake.is_old || lines.insert((mistake.file.clone(), mistake.number));
             if !is_new && tried.survived >= MUTANTS {
                 continue;
             }
             let before = self.counted.runs;
             let noticed = self.notices(parts, &mistake).await?;
-            // What stood there may do the same, or is what old tests are red of: that says nothing, and takes no runs from other mistakes.
-            if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone | Noticed::Unclear(_))) {
+            // What stood there may do the same, and what breaks, or old tests notice as well, says nothing: it takes no runs from others.
+            let says_nothing = mistake.is_old && matches!(noticed, Ok(Noticed::ByNone));
+            if says_nothing || matches!(noticed, Ok(Noticed::Unclear(_))) {
                 in_vain = (proving.max_runs + self.not_counted).min(in_vain + self.counted.runs - before);
             }
-            if mistake.is_old && matches!(noticed, Ok(Noticed::ByNone)) {
+            if says_nothing {
                 continue;
             }
             let killed = match noticed {
@@ -340,6 +367,16 @@ mod tests {
         assert_eq!(made(&["R = {'min': 1}"], is).as_deref(), Some("R = {'min': 1, 'max': 10}"));
         assert_eq!(made(&["x = 1"], is).as_deref(), Some("R = {'min': 2, 'max': 9}"));
         assert_eq!(made(&["R = {'min': 1}"], "R = {'min': 1, 'max': A}"), None);
+    }
+
+    #[test]
+    fn an_entry_of_a_list_is_told_from_what_is_given_to_a_function() {
+        assert!(gains_entry("R = {'min': 1, 'max': 9}", "R = {'min': 1}"));
+        assert!(gains_entry("const r = [a, b, c]", "const r = [a, c]"));
+        assert!(
+            !gains_entry("print(slug(text, sep))", "print(slug(text))") && !gains_entry("R = {1: 2}", "R = {1: 3}")
+        );
+        assert!(!gains_entry("f({ a: 1, b: 2 })", "f({ a: 1 })") && !gains_entry("x = words[:5]", "x = words"));
     }
 
     /// `line: what it becomes` of each mistake in a change, in their order.

@@ -37,6 +37,16 @@ enum Notices {
     Unknown,
 }
 
+/// Whether new tests notice what a change puts in the place of other code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Replaced {
+    Noticed,
+    /// They pass with all that it adds, and with what was there.
+    Unnoticed,
+    /// It replaces nothing, or they break: that says nothing.
+    Unknown,
+}
+
 impl Apart {
     fn has_names(&self) -> bool {
         self.files.values().any(|brought| brought.names)
@@ -46,9 +56,9 @@ impl Apart {
         !self.whole.is_empty() || self.files.values().any(|brought| brought.deeds)
     }
 
-    /// Whether no code is gone, and none stands in the place of other code.
-    fn only_adds(&self) -> bool {
-        self.whole.is_empty() && !self.files.values().any(|brought| brought.removes)
+    /// Whether code is gone, or stands in the place of other code.
+    fn replaces(&self) -> bool {
+        !self.whole.is_empty() || self.files.values().any(|brought| brought.removes)
     }
 
     /// Whether there is a line of it that is more than what something takes, or is called.
@@ -68,14 +78,21 @@ impl Runs<'_> {
         t: &Outcome,
     ) -> Result<Judgement, TaskRunError> {
         let before = self.counted.runs;
-        let notices = self.notices_deeds(parts).await?;
-        // A line that is only added may do anything that such a test asks for.
-        let is_proof = notices == Notices::Deeds && (self.is_of_fault() || !self.apart(parts).await?.only_adds());
-        if is_proof {
+        let apart = self.apart(parts).await?;
+        let notices = self.notices_deeds(&apart, parts).await?;
+        // A line that is only added may do anything that such a test asks for: that something is there.
+        let replaced = match notices {
+            Notices::Deeds if !self.is_of_fault() => self.notices_replaced(&apart, parts).await?,
+            _ => Replaced::Unknown,
+        };
+        if notices == Notices::Deeds && (self.is_of_fault() || replaced == Replaced::Noticed) {
             return Ok(self.proven(Proof::NewTest, &self.fail_without(t)));
         }
         let because = match notices {
             Notices::NamesAlone => "its new tests pass with nothing of the change but the names that it brings",
+            _ if replaced == Replaced::Unnoticed => {
+                "its new tests notice nothing of the code that the change puts in the place of other code, only what it adds"
+            }
             Notices::Deeds | Notices::Brought | Notices::Unknown => {
                 "without the rest of the change, what its new tests ask for is not there"
             }
@@ -83,36 +100,64 @@ impl Runs<'_> {
         // That it was asked takes no run from the mistakes.
         self.not_counted += self.counted.runs - before;
         let judgement = self.of_mistakes(parts, diff, because).await?;
-        let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none();
+        let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none() && !self.used_up;
         // A fault that shows where nothing could be tried is one all the same.
-        let shows = notices == Notices::Deeds || notices == Notices::Unknown && self.is_of_fault();
+        let shows = match notices {
+            Notices::Deeds => replaced != Replaced::Unnoticed,
+            notices => notices == Notices::Unknown && self.is_of_fault(),
+        };
         Ok(if shows && is_open { self.proven(Proof::NewTest, &self.fail_without(t)) } else { judgement })
     }
 
     /// Runs the new tests on what the change brings, without what it does.
-    async fn notices_deeds(&mut self, parts: &Parts) -> Result<Notices, TaskRunError> {
-        let apart = self.apart(parts).await?;
+    async fn notices_deeds(&mut self, apart: &Apart, parts: &Parts) -> Result<Notices, TaskRunError> {
         match (apart.has_names(), apart.has_deeds()) {
             (false, _) => return Ok(Notices::Deeds),
             (true, false) => return Ok(Notices::Brought),
             (true, true) if apart.is_closed || matches!(self.walls, Walls::Fail(_)) => return Ok(Notices::Unknown),
             (true, true) => {}
         }
-        let (workspace, now) = (&self.prepared.workspace, &self.confirmed.change.tree);
-        let whole = Taken { files: apart.whole.clone(), inline: Vec::new() };
-        let tree = workspace.blend(now, &workspace.base(), &whole).await?;
-        let deeds = apart.files.iter().filter(|(_, brought)| brought.deeds);
-        let texts: Vec<(String, String)> = deeds.map(|(file, brought)| (file.clone(), brought.text.clone())).collect();
-        let tree = workspace.with_texts(&tree, &texts).await?;
-        let outcome = self.twice(&tree, no_success, Within::Walls).await?;
-        if self.walls_hold(&outcome).await?.is_err() {
+        let Some(outcome) = self.with_texts_of(apart, |brought| (brought.deeds, &brought.text)).await? else {
             return Ok(Notices::Unknown);
-        }
-        let outcome = outcome.of_tests(self.confirmed.checks);
+        };
         Ok(match outcome.is_red {
             false => Notices::NamesAlone,
             true if self.shows(&outcome, parts) == Shows::Difference => Notices::Deeds,
             true => Notices::Unknown,
+        })
+    }
+
+    /// Runs the new tests on what the change adds, with what it replaces as it was.
+    async fn notices_replaced(&mut self, apart: &Apart, parts: &Parts) -> Result<Replaced, TaskRunError> {
+        if !apart.replaces() || apart.is_closed || matches!(self.walls, Walls::Fail(_)) {
+            return Ok(if apart.replaces() { Replaced::Noticed } else { Replaced::Unknown });
+        }
+        let outcome = self.with_texts_of(apart, |brought| (brought.removes, &brought.added)).await?;
+        Ok(match outcome {
+            Some(outcome) if !outcome.is_red => Replaced::Unnoticed,
+            Some(outcome) if self.shows(&outcome, parts) == Shows::Difference => Replaced::Noticed,
+            _ => Replaced::Unknown,
+        })
+    }
+
+    /// Runs the new tests on the change with other texts of the files of which that is asked for. None: the walls are in the way.
+    async fn with_texts_of(
+        &mut self,
+        apart: &Apart,
+        text: impl Fn(&Brought) -> (bool, &String),
+    ) -> Result<Option<Outcome>, TaskRunError> {
+        let (workspace, now) = (&self.prepared.workspace, &self.confirmed.change.tree);
+        let whole = Taken { files: apart.whole.clone(), inline: Vec::new() };
+        let tree = workspace.blend(now, &workspace.base(), &whole).await?;
+        let texts = apart.files.iter().filter_map(|(file, brought)| {
+            let (is_asked_for, text) = text(brought);
+            is_asked_for.then(|| (file.clone(), text.clone()))
+        });
+        let tree = workspace.with_texts(&tree, &texts.collect::<Vec<_>>()).await?;
+        let outcome = self.twice(&tree, no_success, Within::Walls).await?;
+        Ok(match self.walls_hold(&outcome).await? {
+            Ok(()) => Some(outcome.of_tests(self.confirmed.checks)),
+            Err(_) => None,
         })
     }
 

@@ -228,6 +228,7 @@ fn failed_test(name: String, found: &Found, output: &str) -> FailedTest {
         detail,
         frame: found.frame.as_ref().map(|frame| relative(frame, output).to_string()),
         source: None,
+        unsure: false,
     }
 }
 

@@ -37,6 +37,9 @@ pub struct FailedTest {
     pub frame: Option<String>,
     /// Where that is in a file of tests: what stands there.
     pub source: Option<TestSource>,
+    /// It is one of several cases of a test, and its id is a guess: which cases there are may be another thing than at the base, and it prints
+    /// nothing that would tell one from another.
+    pub unsure: bool,
 }
 
 /// The file of a test as it was run, and where in it the test failed.
@@ -90,10 +93,15 @@ enum StillFails {
     Broken,
     /// With other words or values.
     Changed,
+    /// Or another case of it does.
+    Unsure,
 }
 
 impl FailedTest {
     fn beside(&self, base: &Self) -> StillFails {
+        if self.unsure {
+            return StillFails::Unsure;
+        }
         if self.has_moved(base) && self.says_what(base) {
             return StillFails::Same;
         }
@@ -168,6 +176,8 @@ pub struct TestsBeside {
     pub changed: Vec<String>,
     /// Where that is one: the first line of what it says now, and of what it said there.
     pub changed_words: Option<[String; 2]>,
+    /// Cases that failed there too, or others in their places: their file has lost lines, and what they print does not tell one from another.
+    pub unsure: Vec<String>,
     /// Failed there too, at a line that they do not reach any more.
     pub earlier: Vec<String>,
     /// Failed there, and neither fail nor pass here: they are not run any more.
@@ -239,6 +249,14 @@ impl TestsBeside {
                 };
                 format!("{} still {}, {how}{question}", names_of(&self.changed), fails(&self.changed))
             }),
+            (!self.unsure.is_empty()).then(|| {
+                format!(
+                    "{} {}, or another of its cases: lines of their file are gone, and what they print does not tell one from another, so that it \
+                     is not known whether that is new{question}",
+                    names_of(&self.unsure),
+                    fails(&self.unsure)
+                )
+            }),
             (!self.earlier.is_empty()).then(|| {
                 let (it, was) = if self.earlier.len() == 1 { ("it", "its") } else { ("they", "their") };
                 format!(
@@ -285,14 +303,16 @@ impl TestsBeside {
     /// Whether nothing else is wrong than what may be right: tests that nobody has seen at the base, or that fail with other words.
     #[must_use]
     pub fn is_only_unclear(&self) -> bool {
-        !(self.unseen.is_empty() && self.changed.is_empty())
-            && Self { unseen: Vec::new(), changed: Vec::new(), changed_words: None, ..self.clone() }.is_no_more()
+        let is_unclear = !(self.unseen.is_empty() && self.changed.is_empty() && self.unsure.is_empty());
+        let rest =
+            Self { unseen: Vec::new(), changed: Vec::new(), changed_words: None, unsure: Vec::new(), ..self.clone() };
+        is_unclear && rest.is_no_more()
     }
 
     /// Whether nothing else is wrong than that tests which failed at the base fail with other words or values.
     #[must_use]
     pub fn is_only_changed(&self) -> bool {
-        self.unseen.is_empty() && self.is_only_unclear()
+        self.unseen.is_empty() && self.unsure.is_empty() && self.is_only_unclear()
     }
 }
 
@@ -386,6 +406,7 @@ impl CountedTests {
                     StillFails::Earlier => beside.earlier.push(test.clone()),
                     StillFails::Broken => beside.broken.push(test.clone()),
                     StillFails::Changed => beside.changed.push(test.clone()),
+                    StillFails::Unsure => beside.unsure.push(test.clone()),
                 },
             }
         }

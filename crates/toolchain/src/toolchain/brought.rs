@@ -26,11 +26,13 @@ pub enum Brings {
 pub struct Brought {
     /// The file with what the change brings, and without what it does.
     pub text: String,
+    /// The file with all that the change adds, and with what it replaces as it was.
+    pub added: String,
     /// Whether it brings anything that a test can ask for by its name. Imports are no such thing.
     pub names: bool,
     /// Whether it does anything in code that was there, or at the margin of a new file.
     pub deeds: bool,
-    /// Whether code is gone that does something, or another one stands in its place.
+    /// Whether code is gone that does something, or another one stands in its place that has more or less than what came to it.
     pub removes: bool,
     /// What the lines of the file as changed are that bring something, from 1. All others that are new do something.
     pub lines: BTreeMap<usize, Brings>,
@@ -81,6 +83,7 @@ impl CodeChange {
             old,
             new,
             text: String::new(),
+            added: String::new(),
             kinds: BTreeMap::new(),
             names: false,
             deeds: false,
@@ -88,14 +91,15 @@ impl CodeChange {
         };
         let mut at = 0;
         for hunk in &self.hunks {
-            apart.text.extend(self.new[at..hunk.new.start].iter().map(String::as_str));
+            apart.same(at..hunk.new.start);
             apart.hunk(hunk);
             at = hunk.new.end;
         }
-        apart.text.extend(self.new[at..].iter().map(String::as_str));
+        apart.same(at..self.new.len());
         let number = |at: usize| self.numbers.get(at).copied().unwrap_or_default();
         Brought {
             text: self.with_tests(&apart.text),
+            added: self.with_tests(&apart.added),
             names: apart.names,
             deeds: apart.deeds,
             removes: apart.removes,
@@ -114,6 +118,7 @@ struct Apart<'a> {
     /// Names that had a value at the margin.
     known: BTreeSet<String>,
     text: String,
+    added: String,
     kinds: BTreeMap<usize, Brings>,
     names: bool,
     deeds: bool,
@@ -121,13 +126,37 @@ struct Apart<'a> {
 }
 
 impl Apart<'_> {
+    /// What stands between two hunks.
+    fn same(&mut self, lines: Range<usize>) {
+        for line in &self.change.new[lines] {
+            self.text.push_str(line);
+            self.added.push_str(line);
+        }
+    }
+
     /// Takes one hunk apart: its names stay where they are, before what stood there.
     fn hunk(&mut self, hunk: &Hunk) {
         let (mut at, mut old) = (hunk.new.start, hunk.old.clone());
+        let (before, removes) = (self.text.len(), std::mem::take(&mut self.removes));
         while at < hunk.new.end {
             at = self.line(at, hunk, &mut old);
         }
         self.keep(old);
+        self.removes &= !self.only_gains(hunk);
+        if self.removes {
+            self.added.push_str(&self.text[before..]);
+        } else {
+            self.added.extend(self.change.new[hunk.new.clone()].iter().map(String::as_str));
+        }
+        self.removes |= removes;
+    }
+
+    /// Whether each line that stood there is there still, with more in one place of it.
+    fn only_gains(&self, hunk: &Hunk) -> bool {
+        let mut rest = self.change.new[hunk.new.clone()].iter();
+        self.change.old[hunk.old.clone()]
+            .iter()
+            .all(|was| rest.any(|is| gained(is.trim_end(), was.trim_end()).is_some()))
     }
 
     /// Takes a line apart, with what goes on from it, and says which is next.
@@ -259,6 +288,22 @@ impl Apart<'_> {
         }
         *old = last + 1..old.end;
     }
+}
+
+/// What a line has gained in one place, as bytes of it: of `{"a": 1, "b": 2}` that was `{"a": 1}`, `, "b": 2`. None where something of it is gone.
+///
+/// ```
+/// # use reflexion_toolchain::toolchain::gained;
+/// assert_eq!(gained("f(a, b)", "f(a)"), Some(3..6));
+/// assert_eq!(gained("f(b)", "f(a)"), None);
+/// ```
+#[must_use]
+pub fn gained(is: &str, was: &str) -> Option<Range<usize>> {
+    let before = is.bytes().zip(was.bytes()).take_while(|(a, b)| a == b).count();
+    let after = is.bytes().rev().zip(was.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let after = after.min(was.len() - before).min(is.len() - before);
+    let range = before..is.len() - after;
+    (before + after == was.len() && is.get(range.clone()).is_some()).then_some(range)
 }
 
 fn says_something(code: &str) -> bool {
@@ -441,6 +486,16 @@ mod tests {
         check("a.py", (old, &old.replace("    return", "    if a:\n        a = 2\n    return")), (false, true), old);
         assert!(brought("a.py", other.0, other.1).removes && !brought("a.py", old, new).removes);
         assert!(brought("a.py", old, both).removes && !brought("a.js", js, more).removes);
+    }
+
+    #[test]
+    fn what_is_added_is_told_from_what_is_replaced() {
+        let old = "class A:\n    a = 1\n\n    def f(self):\n        return self.a\n";
+        let adds = old.replace("    a = 1\n", "    a = 1\n    b = 2\n");
+        let both = brought("a.py", old, &adds.replace("return self.a", "return self.b"));
+        assert_eq!((both.added.as_str(), both.removes), (adds.as_str(), true));
+        let gains = brought("a.py", "R = {'a': f}\n", "R = {'a': f, 'b': g}\n");
+        assert_eq!((gains.added.as_str(), gains.removes), ("R = {'a': f, 'b': g}\n", false));
     }
 
     #[test]

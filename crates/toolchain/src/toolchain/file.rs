@@ -321,6 +321,9 @@ pub(super) struct Mutation {
     /// Not in a function that is new: whatever looks at its result would notice.
     #[serde(default)]
     pub(super) only_old: bool,
+    /// The line is a condition, and what stands behind it is not done.
+    #[serde(default)]
+    pub(super) is_branch: bool,
 }
 
 /// What makes another value of the same kind, see `config/toolchains/README.md`.

@@ -28,7 +28,7 @@ mod remark;
 mod summary;
 mod table;
 
-pub use brought::{Brings, Brought};
+pub use brought::{Brings, Brought, gained};
 pub use counts::Counts;
 pub use earlier::is_earlier_form;
 pub use file::{FileError, Manager, Project, Reuse, Wrapper};

@@ -18,6 +18,8 @@ pub struct Mutant {
     pub in_old: bool,
     /// It is made in a function that was there before alone: of a new one, whatever looks at its result would notice.
     pub only_old: bool,
+    /// The line is a condition, and what stands behind it is not done.
+    pub is_branch: bool,
 }
 
 /// A line with a mistake: a condition that is turned round, a number that is one too large, another operation. At most one of each kind, the
@@ -47,8 +49,9 @@ pub fn mutants(path: &str, line: &str) -> Vec<Mutant> {
         }
         if let Some(new) = mutated(path, (line, &code), mutation) {
             done.extend(mutation.one_of.as_deref());
-            let Mutation { called, in_old, only_old, .. } = mutation;
-            made.push(Mutant { rank, line: new, called: called.clone(), in_old: *in_old, only_old: *only_old });
+            let Mutation { called, in_old, only_old, is_branch, .. } = mutation;
+            let (in_old, only_old, is_branch) = (*in_old, *only_old, *is_branch);
+            made.push(Mutant { rank, line: new, called: called.clone(), in_old, only_old, is_branch });
         }
     }
     made

@@ -4,6 +4,7 @@ use super::earlier::opened;
 use super::hunk::{CodeChange, Hunk};
 use super::mutant::{code, takes_values};
 use super::table::table;
+use similar::TextDiff;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -142,21 +143,30 @@ impl Apart<'_> {
             at = self.line(at, hunk, &mut old);
         }
         self.keep(old);
-        self.removes &= !self.only_gains(hunk);
-        if self.removes {
-            self.added.push_str(&self.text[before..]);
-        } else {
-            self.added.extend(self.change.new[hunk.new.clone()].iter().map(String::as_str));
+        match self.added(hunk) {
+            Some((added, replaces)) => {
+                self.added.push_str(&added);
+                self.removes &= replaces;
+            }
+            None => self.added.push_str(&self.text[before..]),
         }
         self.removes |= removes;
     }
 
-    /// Whether each line that stood there is there still, with more in one place of it.
-    fn only_gains(&self, hunk: &Hunk) -> bool {
-        let mut rest = self.change.new[hunk.new.clone()].iter();
-        self.change.old[hunk.old.clone()]
-            .iter()
-            .all(|was| rest.any(|is| gained(is.trim_end(), was.trim_end()).is_some()))
+    /// The hunk with the lines that it adds, and with what stood in the place of others; and whether there are such. None where a line that
+    /// stood there has nothing like it any more.
+    fn added(&self, hunk: &Hunk) -> Option<(String, bool)> {
+        let (mut text, mut at, mut replaces) = (String::new(), hunk.new.start, false);
+        for was in &self.change.old[hunk.old.clone()] {
+            let is = (at..hunk.new.end).find(|is| is_form_of(&self.change.new[*is], was))?;
+            text.extend(self.change.new[at..is].iter().map(String::as_str));
+            let is_gained = gained(self.change.new[is].trim_end(), was.trim_end()).is_some();
+            replaces |= !is_gained;
+            text.push_str(if is_gained { &self.change.new[is] } else { was });
+            at = is + 1;
+        }
+        text.extend(self.change.new[at..hunk.new.end].iter().map(String::as_str));
+        Some((text, replaces))
     }
 
     /// Takes a line apart, with what goes on from it, and says which is next.
@@ -304,6 +314,13 @@ pub fn gained(is: &str, was: &str) -> Option<Range<usize>> {
     let after = after.min(was.len() - before).min(is.len() - before);
     let range = before..is.len() - after;
     (before + after == was.len() && is.get(range.clone()).is_some()).then_some(range)
+}
+
+/// Whether a line may be another one as it is now: most of it stands there still.
+fn is_form_of(is: &str, was: &str) -> bool {
+    const MOST: f32 = 2.0 / 3.0;
+    let (is, was) = (is.trim(), was.trim());
+    is == was || !was.is_empty() && TextDiff::from_chars(was, is).ratio() >= MOST
 }
 
 fn says_something(code: &str) -> bool {
@@ -494,6 +511,11 @@ mod tests {
         let adds = old.replace("    a = 1\n", "    a = 1\n    b = 2\n");
         let both = brought("a.py", old, &adds.replace("return self.a", "return self.b"));
         assert_eq!((both.added.as_str(), both.removes), (adds.as_str(), true));
+        // In one hunk, too.
+        let beside = brought("a.py", old, &old.replace("    a = 1\n", "    a = 3\n    b = 2\n"));
+        assert_eq!((beside.added.as_str(), beside.removes), (adds.as_str(), true));
+        let other = brought("a.py", old, &old.replace("    a = 1\n", "    x = f()\n    b = 2\n"));
+        assert_eq!((other.added.as_str(), other.removes), (old, true));
         let gains = brought("a.py", "R = {'a': f}\n", "R = {'a': f, 'b': g}\n");
         assert_eq!((gains.added.as_str(), gains.removes), ("R = {'a': f, 'b': g}\n", false));
     }

@@ -4,6 +4,7 @@
 //! numbers that they had there: what fails of them fails still, and what fails beside as many is new.
 
 use super::proof;
+use super::review::has_grown;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{Cases, CheckReport, CountedTests, FailedTest, TreeId, changed_lines};
 use crate::services::{Taken, Workspace};
@@ -20,9 +21,17 @@ pub(super) struct Base<'a> {
 
 /// What a change does to the files that say which tests there are, and what they compare with.
 struct Asking {
-    /// Each by its name, and whether no line of it is gone.
-    files: Vec<(String, bool)>,
+    files: Vec<Asks>,
     prefix: PathBuf,
+}
+
+/// One of them.
+struct Asks {
+    file: String,
+    /// No line of it is gone.
+    has_grown: bool,
+    /// Tests begin in it, and nothing in it is for others.
+    is_of_its_own: bool,
 }
 
 impl Asking {
@@ -36,23 +45,15 @@ impl Asking {
             .map(|file| self.prefix.join(file.trim_start_matches("./")))
             .collect();
         let is_own = |file: &str| own.iter().any(|own| own == Path::new(file));
-        let of_one = self.files.iter().find(|(file, _)| is_own(file));
-        let are_tests =
-            self.files.iter().all(|(file, _)| toolchain::is_test(file) && !toolchain::configures_tests(file));
+        let of_one = self.files.iter().find(|asks| is_own(&asks.file));
+        let are_of_their_own = self.files.iter().all(|asks| asks.is_of_its_own);
         let has_grown = match of_one {
-            Some((_, has_grown)) if are_tests => *has_grown,
-            None if are_tests && !own.is_empty() => return Cases::AsTheyWere,
-            _ => self.files.iter().all(|(_, has_grown)| *has_grown),
+            Some(asks) if are_of_their_own => asks.has_grown,
+            None if are_of_their_own && !own.is_empty() => return Cases::AsTheyWere,
+            _ => self.files.iter().all(|asks| asks.has_grown),
         };
         if has_grown { Cases::Added } else { Cases::Changed }
     }
-}
-
-/// Whether all lines of a text stand in another one as well, in their order; a comma may have come behind one.
-fn has_grown(old: &str, new: &str) -> bool {
-    let line = |line: &'_ str| line.trim_end().trim_end_matches(',').to_owned();
-    let mut rest = new.lines().map(line);
-    old.lines().map(line).all(|old| rest.any(|new| new == old))
 }
 
 /// The tests of a red check, and those of the same check at the base.
@@ -98,11 +99,15 @@ impl TaskRun {
         let mut asking = Asking { files: Vec::new(), prefix: room.prefix() };
         for file in &files {
             let (old, new) = (room.text(base.tree, file).await?, room.text(tree, file).await?);
+            let begins_tests = |text: &String| !toolchain::tests_in(text.lines()).is_empty();
+            let is_of_its_own = toolchain::is_test(file)
+                && !toolchain::configures_tests(file)
+                && old.iter().chain(&new).all(begins_tests);
             let has_grown = match (old, new) {
                 (Some(old), Some(new)) => has_grown(&old, &new),
                 (old, _) => old.is_none(),
             };
-            asking.files.push((file.clone(), has_grown));
+            asking.files.push(Asks { file: file.clone(), has_grown, is_of_its_own });
         }
         let cases = |id: &str, failed: &FailedTest| asking.cases(id, failed);
         for check in checks {

@@ -121,6 +121,13 @@ fn only_grown(diff: &str) -> BTreeSet<&str> {
     added.iter().map(|(file, _)| *file).filter(|file| !lost.contains(file)).collect()
 }
 
+/// Whether all lines of a text stand in another one as well, in their order; a comma may have come behind one, and a line may import more.
+pub(super) fn has_grown(old: &str, new: &str) -> bool {
+    let bare = |line: &'_ str| line.trim_end().trim_end_matches(',').to_owned();
+    let mut rest = new.lines();
+    old.lines().all(|old| rest.any(|new| bare(new) == bare(old) || toolchain::imports_more(old, new)))
+}
+
 /// The lines of a diff that are about a file's content, each with its file.
 pub(super) fn lines(diff: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut file = "";

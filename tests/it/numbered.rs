@@ -164,7 +164,7 @@ fn of_cases_that_say_nothing_the_tests_of_the_base_tell_which_one_is_fixed() {
     // A red one is gone, too.
     let (task, said) = silent(&format!("{REFUSES_NAMES}; {REFUSES_TEL}; sed -i '/mail/d' test_calc.py"));
     assert_eq!(task["verdict"], json!("unverifiable"), "{said}");
-    assert!(said.contains("what they print does not tell one from another"), "{said}");
+    assert!(said.contains("lines of its file are gone"), "{said}");
 }
 
 #[test]

@@ -372,7 +372,7 @@ impl TaskRun {
         let (ending, expects) = (&report.ending, self.task.expects);
         let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
         checks.iter().for_each(|check| self.seen.keep(&change.tree, Within::Room, check));
-        let parts = self.parts_of(prepared, &confirmed, diff).await?;
+        let parts = self.parts_of(prepared, &confirmed).await?;
         let began = self.context.services.clock.elapsed();
         let mut runs = Runs {
             task: self,
@@ -508,12 +508,7 @@ impl TaskRun {
     }
 
     /// Takes a change apart.
-    async fn parts_of(
-        &self,
-        prepared: &Prepared,
-        confirmed: &Confirmed<'_>,
-        diff: &Diff,
-    ) -> Result<Parts, TaskRunError> {
+    async fn parts_of(&self, prepared: &Prepared, confirmed: &Confirmed<'_>) -> Result<Parts, TaskRunError> {
         let Confirmed { change, checks, .. } = *confirmed;
         let (workspace, prefix) = (&prepared.workspace, prepared.workspace.prefix());
         let scripts = Self::scripts(prepared, checks).await?;
@@ -523,7 +518,7 @@ impl TaskRun {
             held.look_at(file, [workspace.text(&base, file).await?, workspace.text(&change.tree, file).await?]);
         }
         Self::look_up(prepared, confirmed, &scripts, &mut held).await?;
-        let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), (diff, held));
+        let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), held);
         let inline = Taken { files: Vec::new(), inline: std::mem::take(&mut parts.inline) };
         if !inline.inline.is_empty() && workspace.blend(&change.tree, &workspace.base(), &inline).await? != change.tree
         {

@@ -96,8 +96,16 @@ fn gains_entry(is: &str, was: &str) -> bool {
             _ => {}
         }
     }
-    let text = is[gained].trim();
-    (text.starts_with(',') || text.ends_with(',')) && !open.is_empty() && !open.contains(&'(')
+    let mut text = is[gained.clone()].to_owned();
+    // Of `["a", "c"]` that is `["a", "b", "c"]` now, `b", "` has come as well as `"b", `.
+    let mut before = is[..gained.start].chars().rev();
+    while !(text.trim().starts_with(',') || text.trim().ends_with(',')) {
+        match (text.pop(), before.next()) {
+            (Some(last), Some(one)) if last == one => text.insert(0, one),
+            _ => return false,
+        }
+    }
+    !open.is_empty() && !open.contains(&'(')
 }
 
 /// Mistakes in what a line has gained, the surest first.
@@ -158,6 +166,10 @@ fn mistakes(
                 .peek()
                 .is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && toolchain::gives_up(file, line));
         let mut made = mutants(file, is, &removed_of(file));
+        let depth = |line: &str| line.len() - line.trim_start().len();
+        let has_body =
+            lines.peek().is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && depth(line) > depth(is));
+        let has_branch = has_body && made.iter().any(|mutant| mutant.is_branch);
         // A new function would give back nothing instead, which any test notices; and a loop would not end.
         let leaves = |line: &str| line.trim_start().starts_with("break");
         let leaves_loop =
@@ -166,10 +178,6 @@ fn mistakes(
             made.retain(|mutant| !mutant.in_old);
         }
         made.retain(|mutant| brings.is_none() || !mutant.only_old);
-        let depth = |line: &str| line.len() - line.trim_start().len();
-        let has_body =
-            lines.peek().is_some_and(|(of, next, line)| (*of, *next) == (file, number + 1) && depth(line) > depth(is));
-        let has_branch = has_body && made.iter().any(|mutant| mutant.is_branch);
         made.sort_by_key(|mutant| (mutant.is_branch && !guards, !mutant.in_old));
         for (more, mutant) in made.into_iter().take(OF_A_LINE).enumerate() {
             let toolchain::Mutant { rank, line, called, in_old, is_branch, .. } = mutant;
@@ -373,6 +381,7 @@ mod tests {
     fn an_entry_of_a_list_is_told_from_what_is_given_to_a_function() {
         assert!(gains_entry("R = {'min': 1, 'max': 9}", "R = {'min': 1}"));
         assert!(gains_entry("const r = [a, b, c]", "const r = [a, c]"));
+        assert!(gains_entry("L = ['debug', 'warning', 'info']", "L = ['debug', 'info']"));
         assert!(
             !gains_entry("print(slug(text, sep))", "print(slug(text))") && !gains_entry("R = {1: 2}", "R = {1: 3}")
         );

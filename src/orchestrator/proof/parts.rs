@@ -3,7 +3,7 @@
 use crate::domain::{Change, CheckReport, FileGlobs, Surface, belongs_to_tests};
 use crate::orchestrator::results::runs;
 use crate::orchestrator::review;
-use crate::services::{Diff, Taken};
+use crate::services::Taken;
 use crate::toolchain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -56,6 +56,8 @@ pub(super) struct Held {
     /// Those that tests name, and no other code does.
     compared: BTreeSet<String>,
     code_among_tests: BTreeMap<String, BTreeSet<usize>>,
+    /// Those of which no line is gone.
+    grown: BTreeSet<String>,
 }
 
 impl Held {
@@ -68,6 +70,11 @@ impl Held {
         }
         if any(&|text| !toolchain::tests_in(text.lines()).is_empty()) {
             self.tests.insert(file.to_owned());
+        }
+        if let [Some(old), Some(new)] = &texts
+            && review::has_grown(old, new)
+        {
+            self.grown.insert(file.to_owned());
         }
         if let Some(apart) = texts[1].as_ref().and_then(|text| toolchain::inline_tests(file, text)) {
             self.code_among_tests.insert(file.to_owned(), apart.numbers.into_iter().collect());
@@ -95,7 +102,7 @@ impl Parts {
         change: &Change,
         (checks, baseline, scripts): (&[CheckReport], &[CheckReport], &Scripts),
         (prefix, named): (&Path, &FileGlobs),
-        (diff, held): (&Diff, Held),
+        held: Held,
     ) -> Self {
         let mut parts = Self { code_among_tests: held.code_among_tests, ..Self::default() };
         let commands = checks.iter().map(|check| check.spec.run.to_string());
@@ -118,7 +125,7 @@ impl Parts {
             let is_test = toolchain::is_test(file) && held.may.contains(file);
             if !is_prose && (is_test || named.has(in_project)) {
                 parts.old_tests |= existed;
-                parts.rewritten |= existed && !only_grew(diff, file);
+                parts.rewritten |= existed && !held.grown.contains(file);
                 parts.tests.push(file.clone());
             } else if is_given() || !is_prose && (is_check || is_hidden() || decides(file)) {
                 parts.programs.extend((is_check && toolchain::is_code(file)).then(|| file.clone()));
@@ -175,16 +182,6 @@ impl Parts {
         let files = self.tests.iter().chain(&self.settings).cloned().collect();
         Taken { files, inline: self.inline.clone() }
     }
-}
-
-/// Whether a file is as it was, with more in it; also in its lines that import something.
-fn only_grew(diff: &Diff, file: &str) -> bool {
-    let lines: Vec<&str> = review::lines(&diff.text).filter(|(of, _)| *of == file).map(|(_, line)| line).collect();
-    let added: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix('+')).collect();
-    let mut removed = lines.iter().filter_map(|line| line.strip_prefix('-'));
-    !lines.is_empty()
-        && !diff.left_out.iter().any(|out| out == file)
-        && removed.all(|old| added.iter().any(|new| toolchain::imports_more(old, new)))
 }
 
 /// Whether a check that turned green gives this file, or a glob of it, to a test runner, or it or its directory to a comparison. A directory that a

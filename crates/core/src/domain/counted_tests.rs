@@ -37,8 +37,7 @@ pub struct FailedTest {
     pub frame: Option<String>,
     /// Where that is in a file of tests: what stands there.
     pub source: Option<TestSource>,
-    /// It is one of several cases of a test, and its id is a guess: which cases there are may be another thing than at the base, and it prints
-    /// nothing that would tell one from another.
+    /// It is one of several cases of a test of which one may be gone and another one have come in its place.
     pub unsure: bool,
 }
 
@@ -176,7 +175,7 @@ pub struct TestsBeside {
     pub changed: Vec<String>,
     /// Where that is one: the first line of what it says now, and of what it said there.
     pub changed_words: Option<[String; 2]>,
-    /// Cases that failed there too, or others in their places: their file has lost lines, and what they print does not tell one from another.
+    /// Cases that failed there too, or others in their places: their file has lost lines.
     pub unsure: Vec<String>,
     /// Failed there too, at a line that they do not reach any more.
     pub earlier: Vec<String>,
@@ -212,6 +211,7 @@ impl TestsBeside {
 
     fn words_with(&self, question: &str) -> String {
         let fails = |tests: &[String]| if tests.len() == 1 { "fails" } else { "fail" };
+        let its = |tests: &[String]| if tests.len() == 1 { "its" } else { "their" };
         let runs = |tests: &[String]| if tests.len() == 1 { "is" } else { "are" };
         let tests = if self.fewer == 1 { "test" } else { "tests" };
         let perhaps = if self.perhaps.is_empty() {
@@ -251,10 +251,12 @@ impl TestsBeside {
             }),
             (!self.unsure.is_empty()).then(|| {
                 format!(
-                    "{} {}, or another of its cases: lines of their file are gone, and what they print does not tell one from another, so that it \
-                     is not known whether that is new{question}",
+                    "{} {} as at the base, or other cases in {} place: lines of {} file are gone, so that it is not known whether that is \
+                     new{question}",
                     names_of(&self.unsure),
-                    fails(&self.unsure)
+                    fails(&self.unsure),
+                    its(&self.unsure),
+                    its(&self.unsure)
                 )
             }),
             (!self.earlier.is_empty()).then(|| {

@@ -13,6 +13,7 @@ use super::results::no_success;
 use super::resume::LastJudged;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turn::shown_diff;
+use super::verdict::is_red;
 use crate::domain::{
     CheckReport, CheckResults, CheckScope, CheckSpec, EventKind, Expects, FailureContext, FailureType, JournalEntry,
     MergeOutcome, Output, ReflectionId, Status, SubtaskId, TaskMark, Timestamp, TreeId, Verdict,
@@ -245,9 +246,9 @@ impl TaskRun {
             }
             Ok(Some(again)) => {
                 let check = second.reports.into_iter().nth(again).or_else(|| first.reports.into_iter().nth(red));
-                let because = check
-                    .as_ref()
-                    .map_or_else(String::new, |check| format!("check `{}` is red ({})", check.spec.name, check.how()));
+                // Its base is what was merged before.
+                let said = |check: &CheckReport| is_red(check, &beside).replace("at the base", "before");
+                let because = check.as_ref().map_or_else(String::new, said);
                 failing(because, check)
             }
             Err(because) => failing(because, None),

@@ -113,19 +113,12 @@ impl TaskRun {
         for check in checks {
             let Some((now, before)) = counted_beside(check, base) else { continue };
             let mut there = None;
-            if now.may_be_renumbered(before, &cases) {
+            if now.may_have_other_ids(before, &cases) {
                 there = self.with_old_tests(room, (part, tree, walled), base, &files, check).await?;
             }
             let before = before.clone();
-            // Where they did not run, which ones fail still is a guess.
-            let is_known = there.is_some();
-            let cases = |id: &str, failed: &FailedTest| match asking.cases(id, failed) {
-                Cases::AsTheyWere => Cases::AsTheyWere,
-                Cases::Added if is_known => Cases::Added,
-                Cases::Added | Cases::Changed => Cases::Changed,
-            };
             if let Some(now) = &mut check.signature.counted {
-                now.align(&before, there.as_ref().unwrap_or(&before), &cases);
+                now.align(&before, there.as_ref(), &cases);
             }
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Real runners, through the whole loop. Each project has three tests: `one` and `two` fail at the base, `three` passes.
 
-use crate::project::{Project, task, task_with_check, with};
+use crate::project::{Project, is_there, task, task_with_check, with};
 use serde_json::{Value, json};
 
 /// A project and its runner.
@@ -164,16 +164,6 @@ const DOCTEST: Suite = Suite {
 };
 
 const SUITES: [&Suite; 8] = [&LIBTEST, &NODE, &UNITTEST, &JUNIT, &GO, &PROVE, &PROVE_ALL, &DOCTEST];
-
-/// Says that it is skipped where a program is missing.
-fn is_there(program: &str) -> bool {
-    let there =
-        std::process::Command::new(program).arg(if program == "go" { "version" } else { "--version" }).output().is_ok();
-    if !there {
-        eprintln!("SKIPPED: {program} is not installed");
-    }
-    there
-}
 
 /// The task's end, what is said of it, and the agent's prompt.
 struct Ended {

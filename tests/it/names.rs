@@ -56,6 +56,16 @@ fn that_a_function_is_there_proves_nothing_of_it_whatever_the_task_is_called() {
 }
 
 #[test]
+fn where_code_starts_programs_that_something_is_there_proves_nothing_either() {
+    let starts =
+        "import subprocess\n\n\ndef bold(text):\n    return subprocess.run(['echo', text]).returncode\n\n\ndef shout";
+    let steps =
+        [["words.py", "    text = text.strip()", "    text = (text or '').strip()"], ["words.py", "def shout", starts]];
+    let (proof, said) = ran(&steps, "self.assertTrue(hasattr(words, 'bold'))", "feature");
+    assert_eq!(proof, json!("stayed_green"), "{said}");
+}
+
+#[test]
 fn that_an_option_is_known_proves_nothing_of_what_it_does() {
     let option = ["cli.py", "    args = parser", OPTION];
     let does = |what: &'static str| ["cli.py", "    return args.text", what];

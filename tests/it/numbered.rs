@@ -1,6 +1,6 @@
 //! Cases that their runner numbers by their place, in a project whose suite is red: a small runner prints what pytest prints of such cases.
 
-use crate::project::{Project, Ran, task, with};
+use crate::project::{Project, Ran, is_there, task, with};
 use serde_json::{Value, json};
 
 /// Cases of `test_calc.py` by their place, and functions of `test_new.py`.
@@ -205,4 +205,57 @@ fn with_the_same_tests_a_case_that_fails_now_is_none_that_failed_before() {
     let said = because(&project);
     assert_eq!(ran.task("a")["verdict"], json!("false_done"), "{said}");
     assert!(said.contains("`test_calc.py::test_top[int16]` fails, and did not at the base"), "{said}");
+}
+
+/// Tests of one name, which `node --test` does not tell apart: three of five are red, and say nothing of which they are.
+const LOOP: &str = "const { test } = require('node:test');\nconst assert = require('node:assert');\nconst { fits } = require('../lib.js');\n\n\
+                    for (const kind of [\n  'a',\n  'bb',\n  'c',\n  'dd',\n  'ff',\n]) {\n  test('fits', () => assert.ok(fits(kind)));\n}\n";
+
+fn in_a_loop(agent: &str) -> (Value, String) {
+    let project = Project::new(agent);
+    project.write(
+        "lib.js",
+        "exports.fits = (kind) => {\n  if (kind === 'z') return false;\n  return kind.length < 2;\n};\n",
+    );
+    project.write("test/lib.test.js", LOOP);
+    project.config(|config| {
+        config["maxAttempts"] = json!(1);
+        config["checks"] = json!([{ "name": "suite", "run": "node --test --test-reporter=tap test/" }]);
+    });
+    project.tasks(&[with(task("a"), json!({ "type": "bug", "title": "A double b fits", "checks": [] }))]);
+    let ran = project.run(&["run", "--json"]);
+    (ran.task("a").clone(), because(&project))
+}
+
+#[test]
+fn of_tests_of_one_name_the_tests_of_the_base_tell_which_one_is_fixed() {
+    if !is_there("node") {
+        return;
+    }
+    let fixes = "sed -i \"s/kind.length < 2/kind === 'bb' || kind.length < 2/\" lib.js";
+    let adds = |kind: &str| format!("sed -i \"s/^for (const kind of \\[/&\\n  '{kind}',/\" test/lib.test.js");
+    let (task, said) = in_a_loop(&format!("{fixes}; {}", adds("e")));
+    assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("turned_green")), "{said}");
+    assert!(said.contains("`fits (2)`"), "{said}");
+    // A new one is red: as many fail as before.
+    for agent in
+        [format!("{fixes}; {}", adds("ee")), format!("{fixes}; sed -i \"s/^  'dd',/&\\n  'ee',/\" test/lib.test.js")]
+    {
+        let (task, said) = in_a_loop(&agent);
+        assert_eq!(task["verdict"], json!("false_done"), "{agent}: {said}");
+    }
+    // One is fixed, and one broken; they stand in other places now.
+    let breaks = "sed -i \"s/=== 'z'/=== 'c'/\" lib.js";
+    let (task, said) = in_a_loop(&format!("{fixes}; {breaks}; {}", adds("e")));
+    assert_eq!(task["verdict"], json!("false_done"), "{said}");
+    // A red one is taken out by a line that is only added.
+    let slices = "sed -i \"s/^  test(/  if (kind === 'dd') continue;\\n&/\" test/lib.test.js";
+    let (task, said) = in_a_loop(&format!("{fixes}; {slices}; {}", adds("e")));
+    assert_eq!(task["verdict"], json!("unverifiable"), "{said}");
+    assert!(
+        said.contains(
+            "with the tests as they were, `fits (5)`, or another of its cases, fails, and not with those of the change"
+        ),
+        "{said}"
+    );
 }

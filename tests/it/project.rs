@@ -315,3 +315,13 @@ impl Drop for Started {
 pub fn bytes(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap_or_default()
 }
+
+/// Says that it is skipped where a program is missing.
+pub fn is_there(program: &str) -> bool {
+    let there =
+        std::process::Command::new(program).arg(if program == "go" { "version" } else { "--version" }).output().is_ok();
+    if !there {
+        eprintln!("SKIPPED: {program} is not installed");
+    }
+    there
+}

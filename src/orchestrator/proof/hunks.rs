@@ -7,7 +7,7 @@
 
 use super::outcome::{Outcome, Reading};
 use super::parts::Parts;
-use super::{Runs, Walls, Within, contradiction_alone};
+use super::runs::{Runs, Walls, Within, contradiction_alone};
 use crate::domain::{CheckReport, Proof, ProofHunks, TreeId, Verdict};
 use crate::orchestrator::review;
 use crate::orchestrator::task::TaskRunError;

@@ -1,8 +1,9 @@
 //! Mistakes in new code: do its tests notice them? Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
+use super::follows::Shows;
 use super::outcome::Outcome;
 use super::parts::Parts;
-use super::{Runs, Shows, Walls, Within, contradiction_alone};
+use super::runs::{Doubt, Runs, Walls, Within, contradiction_alone};
 use crate::domain::{Mutants, Proof, Ran, policy};
 use crate::orchestrator::results::no_success;
 use crate::orchestrator::review;
@@ -339,7 +340,7 @@ impl Runs<'_> {
         }
         let Some(text) = toolchain::with_line(file, &text, *number, (is, becomes)) else { return no_code() };
         let tree = workspace.with_texts(tree, &[(file.clone(), text)]).await?;
-        let doubt = (no_success as super::Doubt, self.prepared.baseline.as_slice());
+        let doubt = (no_success as Doubt, self.prepared.baseline.as_slice());
         let first = self.run(&tree, None, doubt, Within::Walls).await?;
         if let Err(because) = self.walls_hold(&first).await? {
             return Ok(Err(because));

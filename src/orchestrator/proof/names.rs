@@ -1,9 +1,10 @@
 //! Whether new tests notice more of a change than what it brings by name: that a function, a parameter, an option or an export is there, any
 //! test can assert of something new, whatever it does.
 
+use super::follows::Shows;
 use super::outcome::Outcome;
 use super::parts::Parts;
-use super::{Runs, Shows, Walls, Within};
+use super::runs::{Runs, Walls, Within};
 use crate::domain::Proof;
 use crate::orchestrator::results::no_success;
 use crate::orchestrator::task::TaskRunError;
@@ -45,6 +46,8 @@ enum Replaced {
     Unnoticed,
     /// It replaces nothing, or they break: that says nothing.
     Unknown,
+    /// It may not be taken apart.
+    Untried,
 }
 
 impl Apart {
@@ -103,7 +106,7 @@ impl Runs<'_> {
         let is_open = judgement.proof == Some(Proof::StayedGreen) && self.counted.mutants.is_none() && !self.used_up;
         // A fault that shows where nothing could be tried is one all the same.
         let shows = match notices {
-            Notices::Deeds => replaced != Replaced::Unnoticed,
+            Notices::Deeds => !matches!(replaced, Replaced::Unnoticed | Replaced::Untried),
             notices => notices == Notices::Unknown && self.is_of_fault(),
         };
         Ok(if shows && is_open { self.proven(Proof::NewTest, &self.fail_without(t)) } else { judgement })
@@ -129,8 +132,11 @@ impl Runs<'_> {
 
     /// Runs the new tests on what the change adds, with what it replaces as it was.
     async fn notices_replaced(&mut self, apart: &Apart, parts: &Parts) -> Result<Replaced, TaskRunError> {
-        if !apart.replaces() || apart.is_closed || matches!(self.walls, Walls::Fail(_)) {
-            return Ok(if apart.replaces() { Replaced::Noticed } else { Replaced::Unknown });
+        if apart.is_closed || matches!(self.walls, Walls::Fail(_)) {
+            return Ok(Replaced::Untried);
+        }
+        if !apart.replaces() {
+            return Ok(Replaced::Unknown);
         }
         let outcome = self.with_texts_of(apart, |brought| (brought.removes, &brought.added)).await?;
         Ok(match outcome {

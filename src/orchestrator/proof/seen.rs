@@ -1,6 +1,6 @@
 //! What the checks said of a tree, kept for the later turns and attempts of a task.
 
-use super::{Walls, Within};
+use super::runs::{Walls, Within};
 use crate::domain::{CheckReport, TreeId};
 use std::sync::{Mutex, PoisonError};
 

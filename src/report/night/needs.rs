@@ -307,7 +307,7 @@ pub(super) fn apply(task: &NightTask) -> Step {
 pub(super) fn apply_kept(task: &NightTask) -> Option<Step> {
     let patch = task.kept.last()?;
     Some(step(
-        format!("git apply {}", quoted(patch)),
+        format!("git apply --3way {}", quoted(patch)),
         "bring what its attempts have left, and nothing confirmed, into your files, uncommitted",
     ))
 }

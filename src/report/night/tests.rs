@@ -471,11 +471,13 @@ fn what_failed_says_why_and_where_its_work_is() {
     let need = &night.needs[0];
     assert!(need.why.starts_with("its attempts are used up, and nobody tries it again"), "{}", need.why);
     let commands: Vec<&str> = need.commands.iter().map(|step| step.command.as_str()).collect();
-    assert_eq!(commands, ["reflexion transcript show a#1", "git apply kept/a.patch", "reflexion task reopen a"]);
+    assert_eq!(commands, ["reflexion transcript show a#1", "git apply --3way kept/a.patch", "reflexion task reopen a"]);
     let said = words(&text(&night, &times()));
     assert!(said.contains("the agent stopped as if it were done, and it is not: not solved"), "{said}");
     // Each of it once.
-    for once in ["the last: check `test` is red", "kept in `kept/a.patch`", "git apply kept/a.patch", "task reopen a"] {
+    for once in
+        ["the last: check `test` is red", "kept in `kept/a.patch`", "git apply --3way kept/a.patch", "task reopen a"]
+    {
         assert_eq!(said.matches(once).count(), 1, "{once}: {said}");
     }
 }

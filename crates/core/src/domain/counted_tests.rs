@@ -1,5 +1,6 @@
 //! The tests of a failed run, one by one, and how they differ from those at the base.
 
+use super::numbered::masked;
 use super::printed::Template;
 use super::same_file;
 use crate::toolchain;
@@ -20,6 +21,8 @@ pub struct CountedTests {
     pub passed: Option<BTreeSet<String>>,
     /// The runner stopped behind the first program with a failing test: of the tests in the others nothing is known.
     pub stopped: bool,
+    /// The ids of those that fail where the same code has the tests of the base, and do not fail here.
+    pub only_with_old_tests: BTreeSet<String>,
 }
 
 /// How one test failed.
@@ -177,6 +180,8 @@ pub struct TestsBeside {
     pub changed_words: Option<[String; 2]>,
     /// Cases that failed there too, or others in their places: their file has lost lines.
     pub unsure: Vec<String>,
+    /// Fail on this code with the tests of the base, and not with those that are there now: it is fixed by the tests alone, or no longer run.
+    pub only_with_old_tests: Vec<String>,
     /// Failed there too, at a line that they do not reach any more.
     pub earlier: Vec<String>,
     /// Failed there, and neither fail nor pass here: they are not run any more.
@@ -259,6 +264,14 @@ impl TestsBeside {
                     its(&self.unsure)
                 )
             }),
+            (!self.only_with_old_tests.is_empty()).then(|| {
+                let others = if self.only_with_old_tests.len() == 1 { "another of its cases" } else { "others of their cases" };
+                format!(
+                    "with the tests as they were, {}, or {others}, {}, and not with those of the change{question}",
+                    names_of(&self.only_with_old_tests),
+                    fails(&self.only_with_old_tests)
+                )
+            }),
             (!self.earlier.is_empty()).then(|| {
                 let (it, was) = if self.earlier.len() == 1 { ("it", "its") } else { ("they", "their") };
                 format!(
@@ -305,16 +318,24 @@ impl TestsBeside {
     /// Whether nothing else is wrong than what may be right: tests that nobody has seen at the base, or that fail with other words.
     #[must_use]
     pub fn is_only_unclear(&self) -> bool {
-        let is_unclear = !(self.unseen.is_empty() && self.changed.is_empty() && self.unsure.is_empty());
-        let rest =
-            Self { unseen: Vec::new(), changed: Vec::new(), changed_words: None, unsure: Vec::new(), ..self.clone() };
-        is_unclear && rest.is_no_more()
+        let rest = Self {
+            unseen: Vec::new(),
+            changed: Vec::new(),
+            changed_words: None,
+            unsure: Vec::new(),
+            only_with_old_tests: Vec::new(),
+            ..self.clone()
+        };
+        *self != rest && rest.is_no_more()
     }
 
     /// Whether nothing else is wrong than that tests which failed at the base fail with other words or values.
     #[must_use]
     pub fn is_only_changed(&self) -> bool {
-        self.unseen.is_empty() && self.unsure.is_empty() && self.is_only_unclear()
+        self.unseen.is_empty()
+            && self.unsure.is_empty()
+            && self.only_with_old_tests.is_empty()
+            && self.is_only_unclear()
     }
 }
 
@@ -371,7 +392,9 @@ impl CountedTests {
     #[must_use]
     pub fn passes(&self, test: &str, base: &Self) -> bool {
         let as_many = || matches!((self.ran, base.ran), (Some(now), Some(before)) if now >= before);
-        !self.failing.contains_key(test) && self.passed.as_ref().map_or_else(as_many, |passed| passed.contains(test))
+        !self.failing.contains_key(test)
+            && !self.only_with_old_tests.contains(test)
+            && self.passed.as_ref().map_or_else(as_many, |passed| passed.contains(test))
     }
 
     /// Takes out of tests that are new here those that failed at the base under another id. Each stands for one.
@@ -412,6 +435,7 @@ impl CountedTests {
                 },
             }
         }
+        beside.only_with_old_tests = self.only_with_old_tests.iter().cloned().collect();
         if let [test] = beside.changed.as_slice() {
             let words = [&self.failing[test], &base.failing[test]].map(FailedTest::first_words);
             beside.changed_words =
@@ -421,7 +445,10 @@ impl CountedTests {
             self.leave_out_renamed(base, &mut beside.new);
         }
         if let Some(passed) = &self.passed {
-            let is_gone = |test: &&String| !self.failing.contains_key(*test) && !passed.contains(*test);
+            let is_gone = |test: &&String| {
+                let is_red = self.failing.contains_key(*test) || self.only_with_old_tests.contains(*test);
+                !is_red && !passed.contains(*test)
+            };
             let fails_elsewhere = |test: &&String| self.has_renamed(test, base);
             beside.gone = base.failing.keys().filter(is_gone).filter(|test| !fails_elsewhere(test)).cloned().collect();
         }
@@ -436,13 +463,17 @@ impl CountedTests {
 }
 
 /// Whether two tests of different ids that fail with the same words are one that has moved, or got another name where it stood.
-fn is_renamed((old, before): (&str, &FailedTest), (new, now): (&str, &FailedTest)) -> bool {
+pub(super) fn is_renamed((old, before): (&str, &FailedTest), (new, now): (&str, &FailedTest)) -> bool {
     // Code, place and message.
     let parts = |how: &'_ str| -> Vec<String> { how.splitn(3, '\u{1f}').map(str::to_owned).collect() };
     let (before, now) = (parts(&before.how), parts(&now.how));
     let [code, place, words] = before.as_slice() else { return false };
     let [new_code, new_place, new_words] = now.as_slice() else { return false };
-    let last = |id: &'_ str| id.rsplit(['/', ':', '>', '.', ' ']).next().unwrap_or_default().to_owned();
+    let last = |id: &'_ str| {
+        let masked = masked(id).map_or_else(|| id.to_owned(), |(family, _)| family);
+        let (test, case) = masked.split_once('[').unwrap_or((&masked, ""));
+        [test.rsplit(['/', ':', '>', '.', ' ']).next().unwrap_or_default(), case].join("[")
+    };
     let says_something = !code.is_empty() || !words.is_empty();
     says_something
         && (code, words) == (new_code, new_words)

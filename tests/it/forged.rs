@@ -1,5 +1,6 @@
 //! What somebody else than the program writes into the project's records counts for nothing: no verdict's record, no attempt, no lesson's end.
 
+use crate::hands::state_of;
 use crate::project::{Project, task};
 use serde_json::Value;
 use std::fs;
@@ -52,4 +53,48 @@ fn a_record_of_a_turn_that_somebody_wrote_after_a_kill_is_not_believed() {
         project.write(&format!(".reflection/{session}_4070908800000.json"), record.to_string());
     });
     assert!(beside.contains("the answer is off by one") && !beside.contains("delete the check"), "one more: {beside}");
+}
+
+#[test]
+fn a_lesson_that_was_retired_stays_so_when_its_line_is_gone_and_a_person_brings_it_back() {
+    let project = Project::new(crate::project::RIGHT);
+    let lesson = r#"{"id":"ref-old","taskId":"a","analysis":"the sum is off by one","suggestion":"count from one"}"#;
+    project.run_with(&["memory", "add"], lesson).exits(0);
+    project.run(&["run"]).exits(0);
+    let state = || state_of(&project, "ref-old");
+    assert_eq!(state(), "probation");
+    project.run(&["memory", "retire", "ref-old"]).exits(0);
+    assert_eq!(state(), "retired");
+    fs::remove_file(project.dir.join("memory/lessons.jsonl")).unwrap();
+    assert_eq!(state(), "retired", "its line is gone, and it is retired all the same");
+    project.run(&["memory", "promote", "ref-old"]).exits(0);
+    assert_eq!(state(), "probation", "a person has the last word");
+}
+
+#[test]
+fn attempts_of_another_project_count_for_nothing_until_a_person_takes_them_over() {
+    let here = Project::new(crate::project::RIGHT_AT_TWO);
+    here.run(&["run"]).exits(0);
+    // Another project of the same user.
+    let (there, home) = (Project::new(crate::project::RIGHT_AT_TWO), here.dir.with_file_name("home"));
+    let run = |args: &[&str]| {
+        crate::project::Ran::of(
+            {
+                let mut command = there.command(args);
+                command.env("HOME", &home);
+                command
+            },
+            "",
+        )
+    };
+    run(&["run"]).exits(0);
+    let file = "memory/attempts.jsonl";
+    let (own, others) = (here.read(file), there.read(file));
+    here.write(file, [own, others].concat());
+    let checked = here.run(&["memory", "check", "--json"]).exits(1).json();
+    assert_eq!((&checked["foreign"], &checked["foreignAttempts"]), (&0.into(), &2.into()), "{checked}");
+    here.run(&["memory", "check"]).exits(1).says("2 lines of").says("of another project or clone");
+    here.run(&["memory", "stats"]).says("2 lines").says("not counted");
+    here.run(&["memory", "check", "--adopt"]).exits(0).prints("adopted 2 lines: 0 reflections").prints("2 attempts");
+    assert_eq!(here.run(&["memory", "check", "--json"]).exits(0).json()["foreignAttempts"], 0);
 }

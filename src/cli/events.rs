@@ -1,6 +1,7 @@
 //! Who is told what happens in a run: the display on stderr, and a file or stdout that gets it as lines of JSON (`--events`).
 
 use super::exit::UsageError;
+use super::out_file::not_to_write_to;
 use super::output::{Stdout, errln};
 use super::progress::Progress;
 use crate::domain::{Event, policy};
@@ -105,6 +106,17 @@ pub(super) fn places_of_others(project: &policy::Project, sandbox: &policy::Sand
     Ok(places)
 }
 
+/// Refuses what reflexion or git reads, whether something stands there or not.
+fn not_ours(path: &Path, project: &policy::Project) -> io::Result<()> {
+    let whole = std::path::absolute(path)?;
+    let real = whole.parent().zip(whole.file_name()).and_then(|(dir, name)| Some(dir.canonicalize().ok()?.join(name)));
+    // Without its directory it is refused for that.
+    match real.and_then(|file| not_to_write_to(&file, project)) {
+        Some(because) => Err(io::Error::new(io::ErrorKind::AlreadyExists, because)),
+        None => Ok(()),
+    }
+}
+
 /// Opens a file, pipe or device. A pipe is waited for until somebody reads from it, but not for ever.
 fn opened(path: &Path, of_others: &[PathBuf]) -> io::Result<Box<dyn Write + Send>> {
     let mut waited = Duration::ZERO;
@@ -187,7 +199,8 @@ impl Events {
     pub fn open(result: ResultTo, events: Option<&Path>, settings: &dyn Settings) -> anyhow::Result<Self> {
         let progress = Progress::new(result != ResultTo::Stdout);
         let Some(path) = events else { return Ok(Self { progress, lines: None }) };
-        let lines = places_of_others(settings.project(), &settings.environment().sandbox)
+        let lines = not_ours(path, settings.project())
+            .and_then(|()| places_of_others(settings.project(), &settings.environment().sandbox))
             .and_then(|places| destination(path, &places))
             .and_then(EventLines::new);
         let lines = lines.map_err(|error| {

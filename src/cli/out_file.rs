@@ -38,6 +38,13 @@ pub(super) fn write_out(path: &Path, text: &str, project: &policy::Project) -> i
 
 /// Why a file is not replaced.
 fn kept(file: &Path, project: &policy::Project) -> Option<&'static str> {
+    let would_be_missed = || runtime::has_unsaved_changes(file) && !is_output(file);
+    let missed = "it has changes that are not in git and would be lost: commit them, or name another file";
+    not_to_write_to(file, project).or_else(|| would_be_missed().then_some(missed))
+}
+
+/// Why nothing that a person asks for is written to a file, whatever stands there: reflexion or git reads it. No component of its path is a link.
+pub(super) fn not_to_write_to(file: &Path, project: &policy::Project) -> Option<&'static str> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = real(&project.root);
     let mut read: Vec<PathBuf> = SETTINGS_FILES.iter().map(|name| real(&root.join(name))).collect();
@@ -45,18 +52,12 @@ fn kept(file: &Path, project: &policy::Project) -> Option<&'static str> {
     if read.contains(&real(file)) {
         return Some("reflexion reads its settings or tasks from it: name another file");
     }
-    if [project.memory_file().parent(), Some(&*project.state_dir())]
-        .into_iter()
-        .flatten()
-        .any(|own| file.starts_with(real(own)))
-    {
-        return Some("`memory/` and `.reflection/` are reflexion's own: name a file elsewhere");
+    let (memory, state) = (project.memory_file(), project.state_dir());
+    let own = [memory.parent(), Some(&*state), Some(project.user_state())];
+    if own.into_iter().flatten().any(|own| file.starts_with(real(own))) {
+        return Some("`memory/`, `.reflection/` and your state directory are reflexion's own: name a file elsewhere");
     }
-    if file.iter().any(|name| name == ".git") {
-        return Some("it is in git's own directory: name a file elsewhere");
-    }
-    let would_be_missed = runtime::has_unsaved_changes(file) && !is_output(file);
-    would_be_missed.then_some("it has changes that are not in git and would be lost: commit them, or name another file")
+    file.iter().any(|name| name == ".git").then_some("it is in git's own directory: name a file elsewhere")
 }
 
 /// Whether an earlier call wrote it.

@@ -199,6 +199,8 @@ pub(super) struct Judged {
     pub proof_runs: Option<ProofRuns>,
     /// Which lines of the change the checks notice.
     pub proof_hunks: Option<ProofHunks>,
+    /// The digest of what was kept of its last turn.
+    pub record: Option<String>,
     /// Red checks that say nothing about the work.
     pub doubts: Doubts,
     pub reflection: Option<ReflectionId>,

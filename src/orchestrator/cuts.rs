@@ -148,6 +148,7 @@ impl CutOff {
             risk: None,
             flaky: Vec::new(),
             signature: None,
+            record: None,
             reflection: None,
             reflection_usage: Usage::default(),
             judging_usage: Usage::default(),

@@ -146,9 +146,11 @@ impl TaskRun {
         let Some((judgement, tree)) = judged_last(&self.past) else { return };
         let Some(last) = &self.last_judged else { return };
         let Some(part) = self.parts.iter().position(|part| part.id == last.subtask) else { return };
-        let records = self.context.services.verdicts.of_session(&last.session).await.unwrap_or_default();
-        // Its verdict may be that of an earlier turn.
-        let record = records.into_iter().find(|record| record.because == judgement.because);
+        // What the journal does not know of, an agent may have written while nobody looked.
+        let record = match &last.record {
+            Some(digest) => self.context.services.verdicts.kept(&last.session, digest).await.ok().flatten(),
+            None => None,
+        };
         let kept = record.as_ref().and_then(|record| record.failure.clone());
         let check = kept.as_ref().and_then(|kept| record.as_ref()?.checks.get(kept.check?).cloned());
         let is_known = kept.as_ref().is_none_or(|kept| !kept.files.is_empty());

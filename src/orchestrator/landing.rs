@@ -59,6 +59,7 @@ impl LastJudged {
             proof_hunks: judged.proof_hunks.clone(),
             passed: judged.checks.iter().filter(|c| c.passed()).map(|c| c.spec.name.clone()).collect(),
             risk: Some(judged.risk.clone()),
+            record: judged.record.clone(),
             at,
         }
     }

@@ -131,6 +131,8 @@ pub struct LastJudged {
     pub passed: Vec<String>,
     /// How risky its change is.
     pub risk: Option<Risk>,
+    /// The digest of what was kept of the turn that decided.
+    pub record: Option<String>,
     /// When it was judged.
     pub at: Timestamp,
 }
@@ -445,6 +447,7 @@ impl PastTask {
             person,
             risk,
             signature,
+            record,
             reflection,
             reflection_usage,
             judging_usage,
@@ -467,6 +470,7 @@ impl PastTask {
             proof_hunks: proof_hunks.clone(),
             passed: Vec::new(),
             risk: risk.clone(),
+            record: record.clone(),
             at,
         });
         let tally = &mut self.tally;

@@ -530,6 +530,7 @@ impl TaskRun {
             risk: Some(judged.risk),
             flaky,
             signature,
+            record: judged.record,
             reflection: judged.reflection,
             reflection_usage: judged.reflection_usage,
             judging_usage: judged.judging_usage,

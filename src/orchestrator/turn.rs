@@ -301,7 +301,7 @@ impl TaskRun {
         let dirs: Vec<PathBuf> = prepared.room.iter().cloned().chain([workspace.dir()]).collect();
         let below: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
         let did = Digest::of(&course.watching.seen().trace, &below);
-        let judged = Judged {
+        let mut judged = Judged {
             attempt: course.attempt.clone(),
             session: course.session.clone(),
             ending,
@@ -320,13 +320,14 @@ impl TaskRun {
             old,
             proof_runs: runs,
             proof_hunks: hunks,
+            record: None,
             doubts: course.doubts.clone(),
             reflection: None,
             reflection_usage: Usage::default(),
             judging_usage: Usage::default(),
         };
         self.publish_verdict(course, &judged.judgement, Some(&completion)).await;
-        self.keep_record((course, &prepared.baseline), &judged, &completion).await;
+        judged.record = self.keep_record((course, &prepared.baseline), &judged, &completion).await;
         self.record_turn(course, &judged, &completion).await?;
         Ok(Some(JudgedTurn { judged: Box::new(judged), completion, next }))
     }
@@ -507,12 +508,13 @@ impl TaskRun {
         self.not_written(services.verdicts.publish(&verdict).await);
     }
 
+    /// Gives the record's digest, if it could be kept.
     async fn keep_record(
         &self,
         (course, baseline): (&Course, &[CheckReport]),
         judged: &Judged,
         completion: &CompletionVerdict,
-    ) {
+    ) -> Option<String> {
         let failure = self.failure_for_next(judged, baseline).map(|failure| failure.recorded(&judged.checks));
         let services = &self.context.services;
         let record = TurnRecord {
@@ -536,7 +538,7 @@ impl TaskRun {
             failure,
             timestamp: services.clock.now(),
         };
-        self.not_written(services.verdicts.keep(&record).await);
+        self.not_written(services.verdicts.keep(&record).await)
     }
 
     /// The attempt, as records of it name it.
@@ -565,10 +567,8 @@ impl TaskRun {
         }
     }
 
-    fn not_written(&self, written: Result<(), VerdictsError>) {
-        if let Err(error) = written {
-            self.publish(EventKind::Warning { message: error.to_string() });
-        }
+    fn not_written<T>(&self, written: Result<T, VerdictsError>) -> Option<T> {
+        written.inspect_err(|error| self.publish(EventKind::Warning { message: error.to_string() })).ok()
     }
 
     /// What the agent is told after a turn that did not do it: what is missing, and how its checks went.

@@ -368,6 +368,48 @@ fn bare(value: &str) -> &str {
     value[..ends.min().unwrap_or(value.len())].trim_end()
 }
 
+/// So much of a text behind a name is looked at.
+const NEAR_BYTES: usize = 2048;
+/// What stands around a value, in whatever language.
+const AROUND: &[char] = &['"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '&', '$', '=', ':'];
+
+/// What stands behind each name that is wanted, until another name is set: its pieces of 8 bytes and more, in whatever way the value is written - a
+/// list, a block of YAML, a here-document, an element of XML, what a command prints. They count beside what [`variables_in`] reads.
+pub(super) fn pieces_behind(text: &str, is_wanted: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let lines = text.split_inclusive('\n').filter(|line| !line.trim_start().starts_with('#'));
+    let text = lines.collect::<String>().replace("\\\r\n", "").replace("\\\n", "");
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(start) = text[at..].find(is_of_name).map(|start| at + start) {
+        let end = text[start..].find(|c| !is_of_name(c)).map_or(text.len(), |length| start + length);
+        let name = &text[start..end];
+        if is_wanted(name) {
+            let behind = until_next_name(&text[end..]);
+            let whole = behind.replace(['"', '\'', '`', '\\'], "");
+            let pieces = behind.split(|c: char| c.is_whitespace() || AROUND.contains(&c));
+            let pieces = pieces.chain(whole.split(|c: char| c.is_whitespace() || ",;()[]{}<>".contains(c)));
+            let pieces = pieces.map(|piece| piece.trim_start_matches(['=', ':', '+', '?']));
+            let long = pieces.filter(|piece| piece.len() >= PIECE_BYTES && *piece != name);
+            found.extend(long.map(|piece| (name.to_owned(), piece.to_owned())));
+        }
+        at = end;
+    }
+    found
+}
+
+/// A text up to an empty line, a line that sets another name, or as far as it is looked at.
+fn until_next_name(text: &str) -> &str {
+    let mut end = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let is_set = variables_in(line.trim_end(), true).first().is_some_and(|(name, _)| name != "value");
+        if end + line.len() > NEAR_BYTES || (number > 0 && (line.trim().is_empty() || is_set)) {
+            break;
+        }
+        end += line.len();
+    }
+    &text[..end]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,5 +516,23 @@ mod tests {
         check("A_KEY=one B=2", &[("A_KEY", "one B=2"), ("B", "2"), ("A_KEY", "one")]);
         check("A_KEY=C:\\\nB=2", &[("A_KEY", "C:\\"), ("B", "2"), ("A_KEY", "C:B=2")]);
         check("A_KEY=\"one\"two", &[("A_KEY", "one"), ("A_KEY", "onetwo")]);
+    }
+
+    /// Spellings of an assignment, in shells, YAML, TOML, JSON, XML, Ruby, make, and what people write.
+    const SPELLINGS: &str = include_str!("../../tests/fixtures/assignments.txt");
+
+    #[test]
+    fn a_value_is_found_in_whatever_way_it_is_written() {
+        let (value, is_wanted) = ("s3cr3tValue77x9", |name: &str| name == "A_KEY");
+        let spelt: Vec<String> = SPELLINGS.lines().map(|line| line.replace("\\n", "\n").replace('@', value)).collect();
+        let read = |text: &str| with_expanded(variables_in(text, true), |_| None);
+        let has = |found: &[(String, String)]| found.iter().any(|(_, found)| found == value);
+        let read_alone = spelt.iter().filter(|text| has(&read(text))).count();
+        let missed: Vec<&String> =
+            spelt.iter().filter(|text| !has(&read(text)) && !has(&pieces_behind(text, is_wanted))).collect();
+        println!("{read_alone} of {} are read, {} are missed", spelt.len(), missed.len());
+        assert_eq!(missed, Vec::<&String>::new());
+        let other = pieces_behind("A_KEY: one\nB_NAME: other-words-here\n# A_KEY=in-a-comment\n", is_wanted);
+        assert_eq!(other, Vec::new(), "of another name");
     }
 }

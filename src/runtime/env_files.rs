@@ -1,11 +1,12 @@
-//! The variables in files that are carried: a `.env` that git ignores holds keys, and what checks print may hold them again.
+//! The variables in files that are carried, and in a project's own `.env` files: they hold keys, and what checks and agents print may hold them again.
 
-use super::assignments::{variables_in, with_expanded};
+use super::assignments::{pieces_behind, variables_in, with_expanded};
 use crate::domain::policy;
 use crate::files::open_named;
 use crate::redaction::Redactor;
 use globset::{GlobBuilder, GlobMatcher};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -18,10 +19,16 @@ const MOST_VARIABLES: usize = 1000;
 /// Of all together so much is read: the others are data.
 const MOST_BYTES_OF_ALL: u64 = 8 << 20;
 
-/// The variables of the files that `carry` names, whatever those are called, as far as their own names are like a secret's.
+/// Files of variables in a project, whether they are carried or not: an agent may read them where it works, or without a sandbox.
+const OF_PROJECT: &str = ".env*";
+
+/// The variables of the files that `carry` names, whatever those are called, and of the project's `.env` files, as far as their own names are like a
+/// secret's.
 pub(super) fn variables(values: &policy::Values) -> Vec<(String, String)> {
     let root = &values.project.root;
-    secrets_in(values.workspace.carry.iter().flat_map(|glob| matching(root, glob)))
+    let globs = values.workspace.carry.iter().map(String::as_str).chain([OF_PROJECT]);
+    let files: BTreeSet<PathBuf> = globs.flat_map(|glob| matching(root, glob)).collect();
+    secrets_in(files.into_iter())
 }
 
 /// The variables with names of secrets in these files.
@@ -43,9 +50,13 @@ fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
         let mut text = Vec::new();
         // What cannot be read now cannot be carried either.
         if open_named(&file).is_ok_and(|opened| opened.take(MOST_BYTES).read_to_end(&mut text).is_ok()) {
-            let variables = variables_in(&decoded(&text), !is_other(&file));
+            let text = decoded(&text);
+            let variables = variables_in(&text, !is_other(&file));
             let variables = with_expanded(variables, |name| std::env::var(name).ok());
             found.extend(variables.into_iter().filter(|(name, _)| Redactor::is_secret_name(name)));
+            if !is_other(&file) {
+                found.extend(pieces_behind(&text, Redactor::is_secret_name));
+            }
         }
     }
     found.truncate(MOST_VARIABLES);
@@ -140,9 +151,11 @@ mod tests {
         assert_eq!(files.len(), 1203);
         let found = secrets_in(files.drain(..));
         let wide = ("WIDE_API_KEY", "four-five-six");
-        let wanted = [("MAIL_API_KEY", "seven-eight"), ("SHOP_API_KEY", "one-two-three"), wide, wide];
+        let wanted = [("MAIL_API_KEY", "seven-eight"), ("SHOP_API_KEY", "one-two-three"), wide];
         let mut found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         found.sort_unstable();
+        // What stands behind a name counts once more by its pieces.
+        found.dedup();
         assert_eq!(found, wanted);
     }
 

@@ -4,10 +4,10 @@ use crate::domain::{LineProblem, RunId, policy};
 use crate::host::HostWorkTree;
 use crate::reflection::lesson_of_trajectory;
 use crate::services::{Clock, Settings, StorageError};
-use crate::storage::{AttemptsFile, Seals};
 pub use crate::storage::{
-    Damage, FileTasks as TaskFile, ImportFormat, ImportHow, Imported, KeptAttempts, Rebuilt, check_state,
+    Adopted, Damage, FileTasks as TaskFile, ImportFormat, ImportHow, Imported, KeptAttempts, Rebuilt, check_state,
 };
+use crate::storage::{AttemptsFile, Seals};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -49,12 +49,12 @@ pub fn is_foreign_run(project: &policy::Project, run: &RunId) -> bool {
     project.run_dir(run).join("journal.jsonl").exists() && !Seals::of(project).has_begun_run(run)
 }
 
-/// Takes those over as the user's own, and says how many they are.
+/// Takes what is in the memory over as the user's own, and says how many lines of which kind that are.
 ///
 /// # Errors
 /// If they cannot be read, or that cannot be noted.
-pub fn adopt_lessons(project: &policy::Project) -> io::Result<usize> {
-    Seals::of(project).adopt_lessons()
+pub fn adopt_memory(project: &policy::Project) -> io::Result<Adopted> {
+    Seals::of(project).adopt_memory()
 }
 
 /// How the attempts of a project's runs ended, as `memory/attempts.jsonl` has it.

@@ -76,7 +76,7 @@ pub use eval::{EvalError, EvalJudge, EvalParams, evaluate};
 pub use events::{EventLines, EventSinks};
 pub use failure::failed_output;
 pub use files::{
-    Damage, ImportFormat, ImportHow, Imported, KeptAttempts, Rebuilt, TaskFile, adopt_lessons, check_state,
+    Adopted, Damage, ImportFormat, ImportHow, Imported, KeptAttempts, Rebuilt, TaskFile, adopt_memory, check_state,
     foreign_lessons, foreign_marks, has_unsaved_changes, is_foreign_run, is_left_out, memory_damage, read_attempts,
     read_import, rebuild_attempts, run_began, task_file,
 };

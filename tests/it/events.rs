@@ -94,9 +94,18 @@ fn events_are_written_behind_events_only_and_through_no_link_of_a_clone() {
     is_refused("logs/events", "a directory on its way is a symbolic link");
     assert_eq!((fs::read(elsewhere.join("rc")).unwrap(), elsewhere.join("events").exists()), (Vec::new(), false));
     project.run(&["task", "list"]).exits(0);
-    for other in ["tasks.jsonl", "project.json", ".git/index", ".git/HEAD", ".git/config"] {
+    project.write("notes.txt", "mine\n");
+    let (settings, git) = ("its settings or tasks", "git's own directory");
+    let others = [
+        ("tasks.jsonl", settings),
+        ("project.json", settings),
+        (".git/index", git),
+        (".git/HEAD", git),
+        (".git/config", git),
+    ];
+    for (other, words) in others.into_iter().chain([("notes.txt", "its first line is no event")]) {
         let before = project.read(other);
-        is_refused(other, "its first line is no event");
+        is_refused(other, words);
         assert_eq!(project.read(other), before, "{other}");
     }
     is_refused("events/", "");
@@ -104,7 +113,7 @@ fn events_are_written_behind_events_only_and_through_no_link_of_a_clone() {
     // A run's own journal is no file of events either.
     project.run(&["run", "--max-attempts", "1"]);
     let run = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().next().unwrap().unwrap().file_name();
-    is_refused(&format!(".reflection/runs/{}/journal.jsonl", run.to_str().unwrap()), "its first line is no event");
+    is_refused(&format!(".reflection/runs/{}/journal.jsonl", run.to_str().unwrap()), "reflexion's own");
 }
 
 #[test]
@@ -169,6 +178,22 @@ fn what_cannot_be_or_makes_no_sense_is_said_before_anything_begins() {
     project.run(&["overnight", "--json", "--events", "-"]).exits(2).says("--events -");
     project.run(&["run", "--dry-run", "--events", "-"]).exits(2).says("--dry-run");
     project.run(&["run", "--events", "no/such/dir/events"]).exits(4).says("--events no/such/dir/events");
+    // What reflexion reads is no place for them, also where nothing stands there yet.
+    let own = [
+        "memory/attempts.jsonl",
+        "memory/notes",
+        ".reflection/tasks.jsonl",
+        ".reflection/events",
+        "project.json",
+        ".git/events",
+    ];
+    fs::create_dir_all(project.dir.join("memory")).unwrap();
+    fs::create_dir_all(project.dir.join(".reflection")).unwrap();
+    for path in own {
+        let before = fs::read(project.dir.join(path)).ok();
+        project.run(&["run", "--events", path]).exits(4).says(&format!("--events {path}")).says("name a");
+        assert_eq!(fs::read(project.dir.join(path)).ok(), before, "{path}");
+    }
     project.run(&["run", "--events", "."]).exits(4).says("--events .");
     assert!(!project.out.join("started").exists() && !project.dir.join(".reflection/runs").exists());
 }

@@ -395,6 +395,7 @@ impl Night {
                 risk: Some(Risk::of([file], RiskThreshold::default())),
                 flaky: Vec::new(),
                 signature: None,
+                record: None,
                 reflection,
                 reflection_usage: Usage::default(),
                 judging_usage: Usage::default(),

@@ -16,6 +16,7 @@ mod eval;
 mod events;
 mod exit_codes;
 mod flow;
+mod forged;
 mod golden;
 mod guarded;
 mod hands;

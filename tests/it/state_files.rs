@@ -330,3 +330,46 @@ fn a_task_file_that_is_a_link_stays_one() {
     let text = fs::read_to_string(&real).unwrap();
     assert!(text.contains("More") && text.contains("closed"), "{text}");
 }
+
+/// What is appended to a file that has another name as well stands in that other file.
+#[test]
+fn state_that_is_a_hard_link_is_refused_and_a_local_clone_is_not() {
+    let case = Case::new();
+    let files =
+        ["memory/reflections.jsonl", "memory/lessons.jsonl", "memory/attempts.jsonl", ".reflection/tasks.jsonl"];
+    for path in files {
+        let (file, other) = (case.path(path), case.theirs.join("file"));
+        let own = fs::read(&file).ok();
+        let _ = fs::remove_file(&file);
+        fs::hard_link(&other, &file).unwrap();
+        let mut commands = vec![vec!["run", "--again"], vec!["overnight", "--again"]];
+        if path.ends_with("reflections.jsonl") {
+            commands.push(vec!["memory", "add"]);
+        }
+        for args in commands {
+            let ran = case.project.run_with(&args, LESSON);
+            ran.exits(4).says("is a hard link where a file belongs").says("put a copy in its place");
+            assert_eq!(fs::read_to_string(&other).unwrap(), "theirs", "{path} {args:?}");
+        }
+        assert!(case.project.run(&["doctor"]).exits(4).stdout.contains("a hard link"), "{path}");
+        fs::remove_file(&file).unwrap();
+        if let Some(own) = own {
+            fs::write(&file, own).unwrap();
+        }
+    }
+    // Left by an agent while it works: the run goes on as far as it can, and nothing is written behind it.
+    let agent = "ln -f $OUT/theirs $OUT/../project/memory/reflections.jsonl 2> /dev/null || { mkdir -p $OUT/../project/memory; ln $OUT/theirs \
+                 $OUT/../project/memory/reflections.jsonl; }; echo almost > answer.txt";
+    let project = Project::new(agent);
+    fs::write(project.out.join("theirs"), "theirs").unwrap();
+    project.run(&["run", "--max-attempts", "1"]).says("is a hard link where a file belongs");
+    assert_eq!(project.told("theirs"), "theirs");
+    // Of a local clone git's objects alone are hard links.
+    let cloned = case.project.dir.with_file_name("cloned");
+    case.project.git(&["add", "-f", "memory"]);
+    case.project.git(&["commit", "-q", "-m", "memory"]);
+    case.project.git(&["clone", "-q", "-l", ".", cloned.to_str().unwrap()]);
+    let mut command = case.project.command(&["run", "--again"]);
+    command.current_dir(&cloned);
+    Ran::of(command, "").exits(0);
+}

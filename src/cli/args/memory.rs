@@ -122,14 +122,14 @@ pub enum MemoryCommand {
     /// Look for lines that cannot be read, and for reflections that reflexion did not write here: these reach no prompt
     #[command(after_help = "Exit codes: 0, and 1 if there are any; after a repair, if any are left.")]
     Check {
-        /// Take those reflections over as yours, such as a colleague's that you have pulled
+        /// Take those over as yours, such as a colleague's that you have pulled, with what became of them and the attempts in memory/attempts.jsonl
         #[arg(long)]
         adopt: bool,
         /// Set aside what nobody can use, in a file beside it (`….damaged`): lines that cannot be read, marks of a merge that was not ended, and what somebody
         /// has changed of a reflection that stands here as it was written
         #[arg(long)]
         repair: bool,
-        /// Print `{"reflections","foreign","unreadable","adopted","unreadableAttempts","damaged"}`
+        /// Print `{"reflections","foreign","unreadable","adopted","adoptedEvents","adoptedAttempts","foreignAttempts","unreadableAttempts","damaged"}`
         #[arg(long)]
         json: bool,
     },

@@ -7,7 +7,7 @@ use super::listing::print_line;
 use crate::curation::{kept_from_prompts, stays_home};
 use crate::domain::Reflection;
 use crate::report::plural;
-use crate::runtime::{self, Damage};
+use crate::runtime::{self, Adopted, Damage, KeptAttempts};
 use crate::services::RecentQuery;
 use serde_json::{Value, json};
 
@@ -16,24 +16,27 @@ const FOREIGN: &str = "foreign: reflexion did not write them here, or somebody h
 /// The same before the first run, which would take them over.
 const NOT_YET: &str = "foreign: reflexion did not write them here. No run of yours has begun anywhere yet: the first one takes over what is in the memory then, so remove before what no prompt may hold";
 
+/// What foreign attempts are.
+const FOREIGN_ATTEMPTS: &str = "foreign: they are of another project or clone, of a version that did not note that, or somebody wrote them, so they count for nothing; `reflexion memory rebuild` makes those of runs here anew, and `reflexion memory check --adopt` takes the others over";
+
 impl Memory {
     /// Says what is there; takes over what others wrote, and sets aside what nobody can use, where it is asked to.
     pub(super) async fn check(&self, (adopt, repair): (bool, bool), json: bool) -> anyhow::Result<Exit> {
         let project = self.settings.project();
         let damaged = runtime::memory_damage(project, repair)?;
-        let adopted = if adopt { runtime::adopt_lessons(project)? } else { 0 };
+        let adopted = if adopt { Some(runtime::adopt_memory(project)?) } else { None };
         let report = self.storage.check().await?;
-        let attempts = runtime::read_attempts(project)?.unreadable;
+        let KeptAttempts { foreign: foreign_attempts, unreadable: attempts, .. } = runtime::read_attempts(project)?;
         let (all, foreign, unreadable) = (report.reflections, report.foreign, report.unreadable);
         if json {
-            project::print_json(
-                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "adopted": adopted,
-                    "unreadableAttempts": attempts, "repaired": repair, "damaged": damaged_json(&damaged) }),
-            )?;
+            let taken = adopted.unwrap_or_default();
+            project::print_json(&json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable,
+                    "adopted": taken.reflections, "adoptedEvents": taken.events, "adoptedAttempts": taken.attempts,
+                    "foreignAttempts": foreign_attempts, "unreadableAttempts": attempts, "repaired": repair, "damaged": damaged_json(&damaged) }))?;
         } else {
             damaged.iter().for_each(|damage| say_damage(damage, repair));
-            if adopt {
-                outln!("adopted {adopted} lines; they may reach prompts from now on");
+            if let Some(taken) = adopted {
+                say_adopted(taken);
             }
             let (mut held, mut home) = (0, 0);
             let show = |page: Vec<Reflection>| {
@@ -53,14 +56,33 @@ impl Memory {
             outln!(
                 "{all} reflections, {foreign} of them foreign, {held} that reach no prompt and {home} that stay with their own task because of what they say, {unreadable} lines that cannot be read"
             );
+            if foreign_attempts > 0 {
+                let (lines, file) = (plural(foreign_attempts, "line"), project.attempts_file());
+                errln!("{lines} of {}: {FOREIGN_ATTEMPTS}", file.display());
+            }
             if foreign > 0 {
                 errln!("{}", if runtime::run_began(project)? { FOREIGN } else { NOT_YET });
             }
         }
         self.say_unreadable().await?;
         let left = if repair { 0 } else { damaged.len() };
-        Ok(if foreign + unreadable + attempts + left == 0 { Exit::Confirmed } else { Exit::NotConfirmed })
+        Ok(if foreign + unreadable + foreign_attempts + attempts + left == 0 {
+            Exit::Confirmed
+        } else {
+            Exit::NotConfirmed
+        })
     }
+}
+
+/// How many lines of which kind are the user's from now on.
+fn say_adopted(Adopted { reflections, events, attempts }: Adopted) {
+    let lines = plural(reflections + events + attempts, "line");
+    outln!(
+        "adopted {lines}: {}, which may reach prompts from now on, {} of what became of lessons, and {}, which count in `memory stats`",
+        plural(reflections, "reflection"),
+        plural(events, "line"),
+        plural(attempts, "attempt"),
+    );
 }
 
 /// At most this many lines of a file are named.

@@ -23,7 +23,7 @@ pub(super) fn stats(settings: &dyn Settings, json: bool) -> anyhow::Result<Exit>
     if kept.foreign > 0 {
         let file = settings.project().attempts_file();
         errln!(
-            "warning: {} of {} not written here, and not counted; `reflexion memory rebuild` makes them anew",
+            "warning: {} of {} not written here, and not counted; `reflexion memory check` says more",
             plural(kept.foreign, "line"),
             file.display()
         );

@@ -462,6 +462,16 @@ mod tests {
         // Nothing but an exit status.
         assert_eq!(known("", ""), None);
         assert_eq!(read("").unknown_beside(&read("")).as_deref(), Some("it prints nothing"));
+        // Numbers alone say neither what they count nor of which tests.
+        let numbers = ["3\n", "3/5\n", "1 2\n7\n", "100%\n", "-- 3 --\n", "\u{2717} 3\n"];
+        for (base, now) in numbers.iter().flat_map(|base| numbers.iter().map(move |now| (base, now))) {
+            assert_ne!(known(base, now), Some(true), "{base:?} {now:?}");
+        }
+        assert_eq!(read("3\n").unknown_beside(&read("3\n")).as_deref(), Some("it prints nothing but numbers"));
+        assert!(!read("3\n").is_no_more_by_look(&read("4\n")));
+        let mut varying = read("12\n");
+        varying.extent.excuse(&read("12\n").extent, &read("13\n").extent);
+        assert_eq!(varying.unknown_beside(&read("12\n")).as_deref(), Some("it prints nothing but numbers"));
         // Directories and digests are values, too.
         assert_eq!(known("FAIL home: /srv/home/ada\n", "FAIL home: /etc/shadow/ada\n"), None);
         assert_eq!(known("FAIL sum: 0cc175b9c0f1b6a831c3\n", "FAIL sum: 7d793037a0760186574b\n"), None);

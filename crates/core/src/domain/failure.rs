@@ -430,8 +430,17 @@ impl Signature {
         let is_all_known = |of: &Self| of.is_cut() || of.extent.names_all || of.extent.printed.is_none();
         let looks_the_same = self.fingerprint == base.fingerprint && (is_all_known(self) || is_all_known(base));
         let is_alike = self.has_errors_of(base) || looks_the_same;
+        if self.prints_numbers_alone() || base.prints_numbers_alone() {
+            return false;
+        }
         self.extent.is_within(&base.extent) && is_alike
             || self.extent.counts_no_more_than(&base.extent) && self.prints_no_more_than(base)
+    }
+
+    /// Whether nothing that it prints is a word: what its numbers count, and whether that is the same as at the base, nobody knows.
+    fn prints_numbers_alone(&self) -> bool {
+        let lines = self.extent.printed.as_deref().unwrap_or_default();
+        !lines.is_empty() && !lines.iter().any(|line| line.text.contains(char::is_alphabetic))
     }
 
     /// Whether not all of what it printed is known.
@@ -480,6 +489,7 @@ impl Signature {
         let quoted = |line: &str| line.trim().replace('`', "'");
         match self.extent.printed_beside(&base.extent).filter(|_| is_open)? {
             PrintedBeside::Nothing => Some("it prints nothing".to_owned()),
+            _ if self.prints_numbers_alone() => Some("it prints nothing but numbers".to_owned()),
             PrintedBeside::New(line, is_like_one) if is_same || is_like_one => {
                 let stood = base.extent.printed.iter().flatten().any(|was| was.text == line);
                 let is = if stood { "stands in another place" } else { "is new" };

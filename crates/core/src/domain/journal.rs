@@ -275,6 +275,9 @@ pub enum JournalEntry {
         /// What the failure looks like, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
+        /// The digest of the record of the turn that decided; one that is there and has another is not believed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        record: Option<String>,
         /// The stored reflection.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reflection: Option<ReflectionId>,

@@ -17,17 +17,18 @@ pub trait Verdicts: Send + Sync {
     /// [`VerdictsError`].
     async fn publish(&self, verdict: &SessionVerdict) -> Result<(), VerdictsError>;
 
-    /// Keeps everything that a turn was judged by.
+    /// Keeps everything that a turn was judged by, and gives the digest by which [`Verdicts::kept`] finds it.
     ///
     /// # Errors
     /// [`VerdictsError`].
-    async fn keep(&self, record: &TurnRecord) -> Result<(), VerdictsError>;
+    async fn keep(&self, record: &TurnRecord) -> Result<String, VerdictsError>;
 
-    /// What was kept of the turns of a session, the newest first: a run that goes on tells its next attempt about it. What cannot be read is left out.
+    /// The record of a turn of that session with that digest, if it is there as it was kept: a run that goes on tells its next attempt about it.
+    /// One that somebody else wrote or changed has another digest, and is not found.
     ///
     /// # Errors
     /// [`VerdictsError`].
-    async fn of_session(&self, session: &SessionId) -> Result<Vec<TurnRecord>, VerdictsError>;
+    async fn kept(&self, session: &SessionId, digest: &str) -> Result<Option<TurnRecord>, VerdictsError>;
 }
 
 /// A verdict could not be written, or what was kept not be read.

@@ -122,6 +122,18 @@ impl Place {
         Root::make(&self.root)?.append_to(&self.below)
     }
 
+    /// As [`Root::check_own`]; nothing is there if the root is not.
+    ///
+    /// # Errors
+    /// If it is no regular file, or has another name as well.
+    pub fn check_own(&self) -> io::Result<()> {
+        match Root::open(&self.root) {
+            Ok(root) => root.check_own(&self.below),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
     /// As [`Root::replace`]; the root is made too.
     ///
     /// # Errors

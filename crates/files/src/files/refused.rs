@@ -28,6 +28,8 @@ pub fn gone() -> io::Error {
 
 pub(super) const A_FILE: &str = "a file";
 pub(super) const A_DIRECTORY: &str = "a directory";
+/// What is written into it is written into whatever else has that name.
+pub(super) const A_HARD_LINK: &str = "a hard link";
 pub(super) const A_LINK: &str = "a symbolic link";
 
 impl Refused {
@@ -61,13 +63,27 @@ impl Refused {
         io::Error::new(io::ErrorKind::InvalidInput, Self { path: path.to_owned(), found: A_LINK, wanted })
     }
 
+    /// The error for a file that has another name as well, if it has one.
+    pub(super) fn if_shared(links: u64, path: &Path) -> Option<io::Error> {
+        let refused = || Self { path: path.to_owned(), found: A_HARD_LINK, wanted: A_FILE };
+        (links > 1).then(|| io::Error::new(io::ErrorKind::InvalidInput, refused()))
+    }
+
     fn reason(&self) -> &'static str {
-        if self.is_link() { ", and no link is followed here" } else { "" }
+        match self.found {
+            A_LINK => ", and no link is followed here",
+            A_HARD_LINK => ", and what is written here would stand in another file as well",
+            _ => "",
+        }
     }
 
     fn advice(&self) -> String {
         match (self.found, self.wanted) {
             (A_LINK, _) => format!("remove the link, or put {} in its place", self.wanted),
+            (A_HARD_LINK, _) => {
+                "if its lines are yours, put a copy in its place (`cp -p F F.own && mv F.own F`); else remove it"
+                    .to_owned()
+            }
             (A_FILE | A_DIRECTORY, _) => "move it away".to_owned(),
             _ => "remove it".to_owned(),
         }

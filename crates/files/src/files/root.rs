@@ -198,10 +198,25 @@ impl Root {
     /// Opens a regular file for reading and appending; makes it, durably, if it is missing.
     ///
     /// # Errors
-    /// If it cannot be made or is no regular file.
+    /// If it cannot be made, is no regular file, or has another name as well: a hard link.
     pub fn append_to(&self, path: &Path) -> io::Result<File> {
         let (dir, name) = self.parent(path, Missing::IsMadeDurably)?;
-        self.regular(&dir, name, path, OpenOptions::new().read(true).append(true).create(true))
+        let file = self.regular(&dir, name, path, OpenOptions::new().read(true).append(true).create(true))?;
+        Refused::if_shared(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?), &self.full(path))
+            .map_or(Ok(file), Err)
+    }
+
+    /// Whether a file may be appended to, without opening it for that: one that is not there may.
+    ///
+    /// # Errors
+    /// If it is no regular file, or has another name as well.
+    pub fn check_own(&self, path: &Path) -> io::Result<()> {
+        let file = match self.open_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        Refused::if_shared(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?), &self.full(path))
+            .map_or(Ok(()), Err)
     }
 
     /// What stands at a path, as the system knows it.

@@ -2,9 +2,11 @@
 //!
 //! Nothing here looks for harm: there are too many words for that, in too many languages. What other tasks may read is what is plainly fine, and everything else stays
 //! with the task that it is about, where it is shown as ever. Plainly fine is English about the code. Whatever checks (a test, a runner, a file that decides how
-//! tests run) may be looked at, run, or said to do something; more than that is no lesson for others, whatever it is.
+//! tests run) may be looked at, run, or said to do something; more than that is no lesson for others, whatever it is. What a clause orders must be an edit of
+//! code or a look at it ([`steps`](super::steps)), so that nothing hides behind the mention of a file or a test.
 
 use super::sentences::{Word, sentences};
+use super::steps::other_step;
 use crate::toolchain::{
     Purpose, configures_tests, interprets, is_code, is_test, is_test_data, managers, purpose, test_words,
 };
@@ -101,7 +103,8 @@ pub(super) fn stays_home(text: &str) -> Option<String> {
     let mut named = None;
     sentences(text).iter().find_map(|sentence| {
         let strange = sentence.iter().find_map(strange).or_else(|| no_english(sentence));
-        strange.or_else(|| changed_file(sentence)).or_else(|| about_checks(sentence, &mut named))
+        let of_checks = about_checks(sentence, &mut named);
+        strange.or_else(|| changed_file(sentence)).or(of_checks).or_else(|| other_step(sentence))
     })
 }
 
@@ -190,7 +193,7 @@ fn about_checks(sentence: &[Word<'_>], named: &mut Option<String>) -> Option<Str
 }
 
 /// Whether a word names something that checks: a path, a program, a word that begins so, or a name with such a part.
-fn is_check(sentence: &[Word<'_>], at: usize) -> bool {
+pub(super) fn is_check(sentence: &[Word<'_>], at: usize) -> bool {
     let Word { text, lower, .. } = &sentence[at];
     // Of the code: `then check the length`, and an exception.
     let verb = lower == "check" && leads(sentence, at);

@@ -16,6 +16,7 @@ mod for_others;
 mod echo;
 mod gate;
 mod states;
+mod steps;
 mod rules;
 mod due;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::files::Place;
 use crate::services::StorageError;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::io;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -115,7 +115,9 @@ impl AttemptsFile {
     /// If the journal cannot be read or the file cannot be written; then it is as it was.
     pub fn keep(&self, run: &RunId) -> io::Result<()> {
         if self.place.look()?.is_some() {
-            let rebuilt = self.write(std::slice::from_ref(run))?;
+            let mut runs = self.unbound_runs()?;
+            runs.push(run.clone());
+            let rebuilt = self.write(&runs)?;
             if !rebuilt.set_aside.is_empty() {
                 let (path, lines) = (self.damaged(), rebuilt.set_aside);
                 tracing::warn!(path = %path.path().display(), ?lines, "lines of more than 1 MiB were set aside");
@@ -145,7 +147,10 @@ impl AttemptsFile {
     fn write(&self, runs: &[RunId]) -> io::Result<Rebuilt> {
         let mut new = BTreeMap::new();
         for run in runs {
-            new.insert(run.as_str(), self.attempts_of(run)?);
+            // What lies there of others is no experience of this project: its lines stay what they are.
+            if self.seals.counts(run)? {
+                new.insert(run.as_str(), self.attempts_of(run)?);
+            }
         }
         let count = new.values().map(Vec::len).sum();
         if count == 0 && self.place.look()?.is_none() {
@@ -167,6 +172,21 @@ impl AttemptsFile {
         let bytes: Vec<u8> = lines.into_iter().flat_map(|(_, line)| line.into_iter().chain([b'\n'])).collect();
         self.place.replace(&bytes)?;
         Ok(Rebuilt { attempts: count, set_aside: long.iter().map(|line| line.number).collect() })
+    }
+
+    /// The runs of which a line stands there that nobody believes, and which began here: an older version wrote it, or somebody has changed it, and
+    /// their journals say how it was.
+    fn unbound_runs(&self) -> io::Result<Vec<RunId>> {
+        let Some(file) = self.open()? else { return Ok(Vec::new()) };
+        let (belief, mut runs) = (self.seals.belief()?, BTreeSet::new());
+        for_each_line(file, |line| {
+            let content = line.content.map(bare).filter(|line| !belief.holds(LineKind::Attempt, line));
+            let run = content.and_then(|line| serde_json::from_slice::<OfRun<'_>>(line).ok());
+            runs.extend(run.map(|line| line.run.into_owned()));
+            Ok(())
+        })?;
+        let recorded = if runs.is_empty() { Vec::new() } else { recorded_runs(&self.project.state_dir())? };
+        Ok(recorded.into_iter().filter(|run| runs.contains(run.as_str())).collect())
     }
 
     /// Where lines lie that are too long to be read.
@@ -225,7 +245,7 @@ const TOO_LONG: &str = "is longer than 1 MiB";
 
 #[cfg(test)]
 mod tests {
-    use super::super::seal::seals_of;
+    use super::super::state;
     use super::*;
     use std::fs;
     use std::path::Path;
@@ -238,7 +258,7 @@ mod tests {
             tasks: root.join("tasks.jsonl"),
             rooms: root.join("state/rooms"),
         };
-        AttemptsFile::of(&project, seals_of(&project.state_dir()))
+        AttemptsFile::of(&project, Seals::of(&project))
     }
 
     fn journal(root: &Path, run: &str, attempts: u32) {
@@ -251,8 +271,6 @@ mod tests {
     }
 
     fn write_journal(root: &Path, run: &str, attempts: u32, exposure: &str) {
-        let dir = root.join(".reflection/runs").join(run);
-        fs::create_dir_all(&dir).unwrap();
         let lines = (1..=attempts).map(|n| {
             format!(
                 "{{\"v\":1,\"at\":\"2026-05-05T00:00:0{n}Z\",\"type\":\"attempt_started\",\"task\":\"a\",\"subtask\":\"a\",\"attempt\":{n},\
@@ -260,7 +278,16 @@ mod tests {
                  {{\"v\":1,\"at\":\"2026-05-05T00:00:0{n}Z\",\"type\":\"attempt_dropped\",\"task\":\"a\",\"session\":\"{run}-{n}\"}}\n"
             )
         });
-        fs::write(dir.join("journal.jsonl"), lines.collect::<String>()).unwrap();
+        let (run, seals) = (RunId::new(run).unwrap(), file(root).seals);
+        let journal = state::journal(&root.join(".reflection"), &run);
+        let chain = seals.chain_on(&run, &journal).unwrap();
+        let (mut sealed, mut last) = (Vec::new(), chain.last());
+        for line in lines.collect::<String>().lines() {
+            last = chain.seal(last, line.as_bytes(), &mut sealed).unwrap();
+            sealed.push(b'\n');
+        }
+        fs::create_dir_all(journal.path().parent().unwrap()).unwrap();
+        fs::write(journal.path(), sealed).unwrap();
     }
 
     #[test]
@@ -333,5 +360,46 @@ mod tests {
         // One's own line once more is no second attempt.
         fs::write(&path, written.repeat(3)).unwrap();
         assert_eq!(file.read().unwrap().attempts.len(), 1);
+    }
+
+    #[test]
+    fn attempts_of_another_project_or_of_a_copied_run_are_not_those_of_this_one() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |project: &str| root.path().join(project);
+        // Two projects of one user, each with a run of its own; the key is that of both.
+        for (project, run) in [("one", "r1"), ("two", "r2")] {
+            if project == "two" {
+                fs::create_dir_all(at("two").join("state")).unwrap();
+                fs::copy(at("one").join("state/key"), at("two").join("state/key")).unwrap();
+            }
+            journal(&at(project), run, 1);
+            file(&at(project)).rebuild().unwrap();
+        }
+        let path = at("one").join("memory/attempts.jsonl");
+        let own = fs::read_to_string(&path).unwrap();
+        let other = fs::read_to_string(at("two").join("memory/attempts.jsonl")).unwrap();
+        fs::write(&path, own.clone() + &other).unwrap();
+        let count = |kept: KeptAttempts| (kept.attempts.len(), kept.foreign);
+        assert_eq!(count(file(&at("one")).read().unwrap()), (1, 1));
+        // The same journal under another name, and that of the other project.
+        let runs = |project: &str| at(project).join(".reflection/runs");
+        for (from, to) in [(runs("one").join("r1"), "r9"), (runs("two").join("r2"), "r2")] {
+            fs::create_dir_all(runs("one").join(to)).unwrap();
+            fs::copy(from.join("journal.jsonl"), runs("one").join(to).join("journal.jsonl")).unwrap();
+        }
+        assert_eq!(file(&at("one")).rebuild().unwrap().attempts, 1);
+        assert_eq!(fs::read_to_string(&path).unwrap(), own + &other, "what is of others stays in the file");
+        assert_eq!(count(file(&at("one")).read().unwrap()), (1, 1));
+        // A line of one's own that somebody has changed is made anew from its journal.
+        let changed = fs::read_to_string(&path).unwrap().replace("\"agent\":\"x\"", "\"agent\":\"y\"");
+        fs::write(&path, changed).unwrap();
+        journal(&at("one"), "r3", 1);
+        file(&at("one")).keep(&RunId::new("r3").unwrap()).unwrap();
+        let agents = file(&at("one")).read().unwrap().attempts.into_iter().map(|one| one.agent.to_string());
+        assert_eq!(agents.collect::<Vec<_>>(), ["x", "x"]);
+        // A person may take them over.
+        let adopted = file(&at("one")).seals.adopt_memory().unwrap();
+        assert_eq!((adopted.reflections, adopted.attempts), (0, 1));
+        assert_eq!(count(file(&at("one")).read().unwrap()), (3, 0));
     }
 }

@@ -47,12 +47,18 @@ impl LessonFiles {
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let there: BTreeSet<LessonEvent> = events.iter().cloned().collect();
+        // A line that vanished from the file between two processes.
+        let (away, unnoted) = match self.seals.away() {
+            Ok(away) => (away, None),
+            Err(error) => (BTreeSet::new(), Some(self.error("read what was noted of", &error))),
+        };
+        known.extend(away);
         events.extend(known.difference(&there).cloned());
         known.extend(there);
         let attempts = self.attempts.read();
         let also = attempts.as_ref().err().map(|error| self.attempts.error("read", error));
         let attempts = attempts.map(|kept| kept.attempts).unwrap_or_default();
-        LessonRecord { events, attempts, unreadable: unread.or(also) }
+        LessonRecord { events, attempts, unreadable: unread.or(also).or(unnoted) }
     }
 
     fn read_events(&self) -> io::Result<Vec<LessonEvent>> {
@@ -88,9 +94,22 @@ impl LessonFiles {
         Ok(events)
     }
 
+    /// Notes what takes lessons away, also of what was read and came from elsewhere.
+    fn note_away(&self, mut new: BTreeSet<LessonEvent>) -> io::Result<()> {
+        new.extend(self.known.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
+        let noted = self.seals.away()?;
+        let all: Vec<LessonEvent> = new.difference(&noted).filter(|event| is_away(&event.change)).cloned().collect();
+        self.seals.note_away(&all)
+    }
+
     fn error(&self, action: &'static str, message: &dyn Display) -> StorageError {
         StorageError::Io { action, path: self.log.path().to_owned(), message: message.to_string() }
     }
+}
+
+/// Whether its own lesson is in no prompt any more for that, or in fewer.
+fn is_away(change: &LessonChange) -> bool {
+    takes_away(change) || matches!(change, LessonChange::Merged { .. } | LessonChange::Edited { .. })
 }
 
 /// Whether fewer prompts hold a lesson for that, and no other lesson comes into one.
@@ -114,6 +133,11 @@ impl Lessons for LessonFiles {
     }
 
     async fn append(&self, events: &[LessonEvent]) -> Result<(), StorageError> {
+        let this = self.clone();
+        let new: BTreeSet<LessonEvent> = events.iter().cloned().collect();
+        let noted = tokio::task::spawn_blocking(move || this.note_away(new)).await;
+        let noted = noted.unwrap_or_else(|lost| Err(io::Error::other(lost)));
+        noted.map_err(|error| self.error("note what is appended to", &error))?;
         let mut lines = Vec::with_capacity(events.len() * 160);
         for event in events {
             serde_json::to_writer(&mut lines, event).map_err(|error| self.error("append to", &error))?;
@@ -186,7 +210,7 @@ mod tests {
         fs::remove_file(&path).unwrap();
         assert_eq!(files.clone().read().await.unwrap().events, [retired("a"), retired("b")]);
         let another = LessonFiles { known: Arc::default(), ..files };
-        assert_eq!(another.read().await.unwrap(), LessonRecord::default(), "another process knows what is there");
+        assert_eq!(another.read().await.unwrap().events, [retired("a"), retired("b")], "another process knows it, too");
     }
 
     #[tokio::test]

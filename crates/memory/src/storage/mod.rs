@@ -64,7 +64,7 @@ pub use past::read_past;
 pub use run_journal::RunJournal;
 pub use run_log::{RunTail, kept_patches, read_run, recorded_runs};
 pub use run_sign::{kind_of_run, last_sign};
-pub use seal::Seals;
+pub use seal::{Adopted, Seals};
 pub use state::check_state;
 pub use tasks::FileTasks;
 pub use transcript_tail::TranscriptTail;

@@ -7,6 +7,7 @@ use crate::redaction::Redactor;
 use crate::services::{Verdicts, VerdictsError};
 use async_trait::async_trait;
 use serde::Serialize;
+use sha2::{Digest, Sha256};
 use std::io;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,16 +30,18 @@ impl VerdictFiles {
         Self { dir: project.state_dir() }
     }
 
-    async fn write(&self, name: String, value: &impl Serialize) -> Result<(), VerdictsError> {
+    /// Gives the digest of what stands in the file.
+    async fn write(&self, name: String, value: &impl Serialize) -> Result<String, VerdictsError> {
         let path = self.dir.join(&name);
         let error = |message: String| VerdictsError { path: path.display().to_string(), message };
         let bytes = serde_json::to_vec(value).map_err(|e| error(e.to_string()))?;
         let mut bytes = Redactor::of_process().redact_lines(&bytes).into_owned();
         bytes.push(b'\n');
+        let digest = digest(&bytes);
         let place = state::state(&self.dir).join(name);
         let written = tokio::task::spawn_blocking(move || place.replace_soon(&bytes)).await;
         match written {
-            Ok(result) => result.map_err(|e| error(e.to_string())),
+            Ok(result) => result.map(|()| digest).map_err(|e| error(e.to_string())),
             Err(lost) => Err(error(lost.to_string())),
         }
     }
@@ -47,31 +50,28 @@ impl VerdictFiles {
 #[async_trait]
 impl Verdicts for VerdictFiles {
     async fn publish(&self, verdict: &SessionVerdict) -> Result<(), VerdictsError> {
-        self.write(format!("verdict_{}.json", verdict.session_id.file_name()), verdict).await
+        self.write(format!("verdict_{}.json", verdict.session_id.file_name()), verdict).await.map(drop)
     }
 
-    async fn keep(&self, record: &TurnRecord) -> Result<(), VerdictsError> {
+    async fn keep(&self, record: &TurnRecord) -> Result<String, VerdictsError> {
         let (session, at) = (record.session_id.file_name(), record.timestamp.as_millisecond());
         self.write(format!("{session}_{at}.json"), record).await
     }
 
-    async fn of_session(&self, session: &SessionId) -> Result<Vec<TurnRecord>, VerdictsError> {
-        let (dir, prefix) = (self.dir.clone(), format!("{}_", session.file_name()));
-        let read = tokio::task::spawn_blocking(move || records(&dir, &prefix)).await;
-        let mut records = read
+    async fn kept(&self, session: &SessionId, digest: &str) -> Result<Option<TurnRecord>, VerdictsError> {
+        let (dir, prefix, digest) = (self.dir.clone(), format!("{}_", session.file_name()), digest.to_owned());
+        let read = tokio::task::spawn_blocking(move || record(&dir, &prefix, &digest)).await;
+        let record = read
             .unwrap_or_else(|lost| Err(io::Error::other(lost)))
             .map_err(|error| VerdictsError { path: self.dir.display().to_string(), message: error.to_string() })?;
         // Another session may have a file of that name in an old version.
-        records.retain(|record| record.session_id == *session);
-        records.sort_by_key(|record| std::cmp::Reverse(record.timestamp));
-        Ok(records)
+        Ok(record.filter(|record| record.session_id == *session))
     }
 }
 
-/// What the files whose names begin so hold; what is no record of a turn is left out.
-fn records(dir: &Path, prefix: &str) -> io::Result<Vec<TurnRecord>> {
+/// What the file with that digest holds, of those whose names begin so. What cannot be read is another one.
+fn record(dir: &Path, prefix: &str, wanted: &str) -> io::Result<Option<TurnRecord>> {
     let place = state::state(dir);
-    let mut found = Vec::new();
     for (name, kind) in place.list()? {
         if kind != Kind::File || !name.to_string_lossy().starts_with(prefix) {
             continue;
@@ -79,9 +79,15 @@ fn records(dir: &Path, prefix: &str) -> io::Result<Vec<TurnRecord>> {
         let mut bytes = Vec::new();
         let file = place.join(&name).open_file();
         let is_read = file.and_then(|file| file.take(LARGEST_RECORD).read_to_end(&mut bytes)).is_ok();
-        found.extend(is_read.then(|| serde_json::from_slice(&bytes).ok()).flatten());
+        if is_read && digest(&bytes) == wanted {
+            return Ok(serde_json::from_slice(&bytes).ok());
+        }
     }
-    Ok(found)
+    Ok(None)
+}
+
+fn digest(bytes: &[u8]) -> String {
+    format!("{:x}", Sha256::digest(bytes))
 }
 
 /// Keeps verdicts in memory, for tests to read; clones share it.
@@ -117,15 +123,19 @@ impl Verdicts for MemoryVerdicts {
         Ok(())
     }
 
-    async fn keep(&self, record: &TurnRecord) -> Result<(), VerdictsError> {
+    async fn keep(&self, record: &TurnRecord) -> Result<String, VerdictsError> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).records.push(record.clone());
-        Ok(())
+        Ok(digest_of(record))
     }
 
-    async fn of_session(&self, session: &SessionId) -> Result<Vec<TurnRecord>, VerdictsError> {
-        let records = self.records().into_iter().rev();
-        Ok(records.filter(|record| record.session_id == *session).collect())
+    async fn kept(&self, session: &SessionId, digest: &str) -> Result<Option<TurnRecord>, VerdictsError> {
+        let is_it = |record: &TurnRecord| record.session_id == *session && digest_of(record) == digest;
+        Ok(self.records().into_iter().find(is_it))
     }
+}
+
+fn digest_of(record: &TurnRecord) -> String {
+    digest(&serde_json::to_vec(record).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove reflections older than the retention time
+    /// Remove reflections older than the retention time, but none that is pinned, that other tasks may see, or that was measured to help
     Prune {
         /// Days to keep, instead of `reflexion.retentionDays`
         #[arg(long, value_name = "N", allow_negative_numbers = true)]

@@ -92,7 +92,7 @@ fn a_lesson_is_given_other_words_and_the_old_ones_stay() {
     project
         .run(&["memory", "show", "ref-one"])
         .exits(0)
-        .prints("retired: it is over; no prompt holds it")
+        .prints("retired: nobody sees it")
         .prints(&format!("; {} stands in its place", new["id"].as_str().unwrap()));
     // The next edit is of what stands now.
     project
@@ -325,7 +325,7 @@ fn a_review_shows_where_a_lesson_comes_from_and_does_what_is_answered() {
         "failure:  pytest | tests/test_pool.py::test_evict | KeyError",
         "from:     task a, attempt 1, run 2",
         ": false_done; written by the configured command, 2",
-        "state:    candidate: only its own task sees it",
+        "state:    candidate: its own task alone sees it",
         "measured: with it 1 of 1 attempt confirmed, without it 0 of 0 attempts\n",
         "what went wrong:\n    The pool changes while it is read\n",
         "`what` is no answer\n[k]eep, [e]dit, [r]etire, [s]kip, [q]uit? ",
@@ -339,7 +339,7 @@ fn a_review_shows_where_a_lesson_comes_from_and_does_what_is_answered() {
     project
         .run_with(&["memory", "review"], "k\n")
         .exits(0)
-        .prints("probation: other tasks of this project that fail alike see it");
+        .prints("probation: its own task sees it, and others of the project that fail alike");
     assert_eq!(state_of(&project, &id), "probation");
     project.run_with(&["memory", "review"], "").exits(0).prints("no lesson waits for a decision");
 }
@@ -373,11 +373,7 @@ fn a_review_edits_and_retires_and_needs_somebody_who_answers() {
 
     let other = with_candidates();
     other.run_with(&["memory", "review", "--task", "none"], "r\n").exits(0).prints("no lesson waits");
-    other
-        .run_with(&["memory", "review"], "R\n")
-        .exits(0)
-        .prints("retired: it is over; no prompt holds it")
-        .prints("retired 1");
+    other.run_with(&["memory", "review"], "R\n").exits(0).prints("retired: nobody sees it").prints("retired 1");
 }
 
 #[test]

@@ -8,9 +8,14 @@ use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
 
 /// Whether Ctrl-C and Ctrl-\ end this process; nothing before the first editor, from when on handlers stand.
 static ENDS: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// For so long after the editor's end a signal may be one that was meant for it.
+const STILL_COMES: Duration = Duration::from_millis(100);
 
 /// Opens a file in an editor and waits until that has ended: `program` with `arguments` and the file behind them, started without a shell, in the directory that
 /// the caller is in. It has the terminal, if there is one; without one it reads nothing, because what stands on stdin is not meant for it. Until it has ended,
@@ -48,6 +53,8 @@ impl HeldBack {
 
 impl Drop for HeldBack {
     fn drop(&mut self) {
+        // Ctrl-C that ended the editor was sent to this process too, and may come to another of its threads only now.
+        thread::sleep(STILL_COMES);
         self.0.store(true, Ordering::SeqCst);
     }
 }

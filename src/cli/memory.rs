@@ -20,8 +20,11 @@ use super::output::{errln, outln};
 use super::{Exit, project};
 use crate::domain::{Category, DistinctKeys, LessonChange, Origin, Reflection, ReflectionId, Timestamp};
 use crate::layer::Svc;
+use crate::report::plural;
 use crate::runtime;
-use crate::services::{Clock, Lessons, RecentQuery, Settings, Storage, StorageError, Tasks};
+use crate::services::{
+    Clock, Lessons, PruneQuery, PruneReport, Pruned, RecentQuery, Settings, Storage, StorageError, Tasks,
+};
 use serde_json::{Value, json};
 use std::io::Read;
 use std::panic::resume_unwind;
@@ -209,29 +212,38 @@ impl Memory {
         let days = days.unwrap_or(self.settings.reflexion().retention_days);
         let older_than =
             self.clock.now().checked_sub(Duration::from_secs(u64::from(days) * 86_400)).unwrap_or(Timestamp::MIN);
-        if dry_run {
-            let (mut all, mut old) = (0, 0);
-            let count = |page: Vec<Reflection>| {
-                all += page.len();
-                old += page.iter().filter(|reflection| reflection.created_at < older_than).count();
-            };
-            self.each(&RecentQuery::default(), count).await?;
-            if json {
-                project::print_json(&json!({ "dryRun": true, "wouldRemove": old, "wouldKeep": all - old }))?;
-            } else {
-                outln!("{old} of {all} reflections are older than {days} days; nothing was removed");
-            }
-            return Ok(Exit::Confirmed);
-        }
-        let report = self.storage.prune(older_than).await?;
+        let query = PruneQuery { older_than: Some(older_than), dry_run };
+        let stores = (self.storage.clone().into_arc(), self.lessons.clone().into_arc());
+        let pruned = runtime::prune_lessons(stores, self.settings.reflexion(), &query).await?;
+        let PruneReport { removed, kept, unreadable } = pruned.report;
+        let Pruned { pinned, promoted, useful, .. } = pruned;
         if json {
-            project::print_json(
-                &json!({ "removed": report.removed, "kept": report.kept, "unreadable": report.unreadable }),
-            )?;
+            let old = json!({ "pinned": pinned, "promoted": promoted, "useful": useful });
+            project::print_json(&if dry_run {
+                json!({ "dryRun": true, "wouldRemove": removed, "wouldKeep": kept, "oldKept": old })
+            } else {
+                json!({ "removed": removed, "kept": kept, "unreadable": unreadable, "oldKept": old })
+            })?;
         } else {
-            outln!("removed {} reflections older than {days} days, kept {}", report.removed, report.kept);
+            let would = if dry_run { "would have removed" } else { "removed" };
+            outln!(
+                "{would} {} older than {days} days, kept {kept}{}",
+                plural(removed, "reflection"),
+                old_ones_kept(&pruned)
+            );
         }
         Ok(Exit::Confirmed)
+    }
+}
+
+/// What a prune keeps though it is old.
+fn old_ones_kept(pruned: &Pruned) -> String {
+    let Pruned { pinned, promoted, useful, .. } = *pruned;
+    let parts = [(pinned, "pinned"), (promoted, "that other tasks may see"), (useful, "measured to help")];
+    let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    match pinned + promoted + useful {
+        0 => String::new(),
+        old => format!("; {old} of these are older: {}", parts.join(", ")),
     }
 }
 

@@ -51,7 +51,7 @@ impl TaskRun {
         };
         let guess = stored.iter().find(of_it)?;
         let diff = judged.diff.clone();
-        let passed = PassedAttempt { attempt, diff, replaces: guess.id.clone() };
+        let passed = PassedAttempt { attempt, diff, replaces: guess.id.clone(), hunks: judged.proof_hunks.clone() };
         let services = &self.context.services;
         Some(FailureContext {
             id: format!("fc-{}", services.clock.new_id()),

@@ -44,8 +44,8 @@ fn block<'d>(lines: &mut Peekable<impl Iterator<Item = ChangedLine<'d>>>, added:
     block.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
-/// The lines that the diff of a change has and that of another one has not, wherever they stand in their file.
-pub(super) fn beyond<'d>(diff: &'d str, other: &'d str) -> Vec<ChangedLine<'d>> {
+/// Those of a change's lines that the diff of another one has not, wherever they stand in their file.
+pub(super) fn beyond<'d>(lines: impl Iterator<Item = ChangedLine<'d>>, other: &'d str) -> Vec<ChangedLine<'d>> {
     let key = |line: &ChangedLine<'d>| (line.file, line.is_added, line.text.trim());
     let mut rest: Vec<_> = changed_lines(other).map(|line| key(&line)).collect();
     let is_new = |line: &ChangedLine<'d>| {
@@ -53,7 +53,7 @@ pub(super) fn beyond<'d>(diff: &'d str, other: &'d str) -> Vec<ChangedLine<'d>> 
         found.map(|at| rest.swap_remove(at)).is_none()
     };
     let mut is_new = is_new;
-    changed_lines(diff).filter(|line| !line.text.trim().is_empty() && is_new(line)).collect()
+    lines.filter(|line| !line.text.trim().is_empty() && is_new(line)).collect()
 }
 
 #[cfg(test)]
@@ -64,7 +64,7 @@ mod tests {
     fn what_only_one_of_two_changes_has_is_found() {
         let failed = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n";
         let passed = "--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 3\n--- a/b.py\n+++ b/b.py\n@@ -7 +7 @@\n-y = 1\n+y = 0\n";
-        let said = |diff, other| in_short(beyond(diff, other).into_iter());
+        let said = |diff, other| in_short(beyond(changed_lines(diff), other).into_iter());
         assert_eq!(said(passed, failed).as_deref(), Some("a.py:1 `x = 3` added, b.py:7 `y = 1` to `y = 0`."));
         assert_eq!(said(failed, passed).as_deref(), Some("a.py:1 `x = 2` added."));
         assert_eq!(said(passed, passed), None);

@@ -11,6 +11,7 @@ mod explained;
 mod generators;
 mod heuristic;
 mod recalled;
+mod retention;
 mod service;
 mod signature;
 mod trajectory;

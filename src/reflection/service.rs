@@ -3,19 +3,19 @@
 use super::changes;
 use super::explained::{ExplainedLesson, explained};
 use super::recalled::{in_prompt, recalled};
+use super::retention;
 use crate::curation::{Shingles, State, due, kept_from_prompts, states};
 use crate::domain::{
-    FailureContext, FailureKey, Recall, Reflection, ReflectionId, SubtaskId, TaskId, Timestamp, changed_lines, policy,
+    FailureContext, FailureKey, Recall, Reflection, ReflectionId, SubtaskId, TaskId, changed_lines, policy,
 };
 use crate::prompt::{OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain};
 use crate::recall::{Lesson, failure_key};
 use crate::redaction::Redactor;
 use crate::services::{
-    Clock, Generator, LessonRecord, Lessons, PromptSection, PruneReport, RecallQuery, RecentQuery, ReflectionError,
-    ReflectionService, Storage, UsageMeter,
+    Clock, Generator, LessonRecord, Lessons, PromptSection, PruneQuery, Pruned, RecallQuery, RecentQuery,
+    ReflectionError, ReflectionService, Storage, UsageMeter,
 };
 use async_trait::async_trait;
-use jiff::SignedDuration;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -168,9 +168,8 @@ impl ReflectionService for ReflectionServiceLive {
         PromptSection { text: Redactor::of_process().redact_owned(text), ids }
     }
 
-    async fn prune(&self) -> Result<PruneReport, ReflectionError> {
-        let older_than = days_before(self.clock.now(), self.settings.retention_days);
-        Ok(self.storage.prune(older_than).await?)
+    async fn prune(&self, query: &PruneQuery) -> Result<Pruned, ReflectionError> {
+        retention::prune(self, query).await
     }
 }
 
@@ -258,19 +257,16 @@ fn already_tried(failure: &FailureContext) -> Option<String> {
     (!tried.is_empty()).then(|| tried.join(" "))
 }
 
-/// So many times 24 hours before `now`, or the earliest time there is.
-fn days_before(now: Timestamp, days: u32) -> Timestamp {
-    now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::retention::days_before;
     use super::super::test_failure;
     use super::*;
-    use crate::domain::{Category, Draft, Origin};
-    use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, StorageError};
+    use crate::domain::{Category, Draft, Origin, Timestamp};
+    use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, Page, PruneReport, StorageError};
     use crate::storage::InMemoryLessons;
     use mockall::predicate::eq;
+    use std::collections::BTreeSet;
     use std::time::Duration;
 
     fn draft() -> Draft {
@@ -383,13 +379,14 @@ mod tests {
     #[tokio::test]
     async fn prune_counts_days_back_from_now() {
         let mut storage = MockStorage::new();
+        storage.expect_page().returning(|_, _| Ok(Page::default()));
         storage
             .expect_prune()
-            .with(eq("2026-03-01T00:00:00Z".parse::<Timestamp>().unwrap()))
+            .with(eq("2026-03-01T00:00:00Z".parse::<Timestamp>().unwrap()), eq(BTreeSet::new()))
             .times(1)
-            .returning(|_| Ok(PruneReport::default()));
+            .returning(|_, _| Ok(PruneReport::default()));
         let service = service(storage, MockGenerator::new());
-        service.prune().await.unwrap();
+        service.prune(&PruneQuery::default()).await.unwrap();
         assert_eq!(days_before(Timestamp::now(), u32::MAX), Timestamp::MIN);
     }
 

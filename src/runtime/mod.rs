@@ -43,6 +43,7 @@ mod models;
 mod notify;
 mod policies;
 mod programs;
+mod prune;
 mod rate;
 mod redacted;
 mod report;
@@ -96,6 +97,7 @@ pub use judge::{
 pub use live::{live, reflection_service_live};
 pub use notify::notify_test;
 pub use programs::{changes, command_runner, find_program};
+pub use prune::prune_lessons;
 pub use report::{Records, Waiting, choose_run};
 pub use route::{Route, Sized, Told, TrackRecord, proposed, route, size, track_record};
 pub use run_id::{new_run_id, system_clock};

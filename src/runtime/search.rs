@@ -63,7 +63,7 @@ pub struct AskedRecall {
 /// # Errors
 /// If lessons cannot be read.
 pub async fn explain_recall(
-    (storage, lessons): (Arc<dyn Storage>, Arc<dyn Lessons>),
+    stores: (Arc<dyn Storage>, Arc<dyn Lessons>),
     settings: &policy::Reflexion,
     asked: AskedRecall,
 ) -> Result<Vec<ExplainedLesson>, ReflectionError> {
@@ -76,11 +76,16 @@ pub async fn explain_recall(
         limit: settings.max_reflections_per_retry,
         without: BTreeSet::new(),
     };
-    // Nobody is asked for a lesson here.
+    with_lessons(stores, settings).explain(&query).await
+}
+
+/// The service of these lessons for what a person does by hand: nobody is asked for a lesson there.
+pub(super) fn with_lessons(
+    (storage, lessons): (Arc<dyn Storage>, Arc<dyn Lessons>),
+    settings: &policy::Reflexion,
+) -> ReflectionServiceLive {
     let generator = Arc::new(Heuristic);
-    let service =
-        ReflectionServiceLive { storage, lessons, generator, clock: system_clock(), settings: settings.clone() };
-    service.explain(&query).await
+    ReflectionServiceLive { storage, lessons, generator, clock: system_clock(), settings: settings.clone() }
 }
 
 /// A reflection by the failure that it is about, and by what it says.

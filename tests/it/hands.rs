@@ -3,6 +3,9 @@
 use crate::project::{Project, Ran, task_with_check, with};
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
 
 /// A project with these lessons, as a person adds them.
 pub fn with_lessons(lessons: &[(&str, &str, &str)]) -> Project {
@@ -16,11 +19,15 @@ pub fn with_lessons(lessons: &[(&str, &str, &str)]) -> Project {
 
 /// Calls the program with an editor that is this script; the file is its last argument.
 fn edit(project: &Project, script: &str, args: &[&str]) -> Ran {
+    Ran::of(edited_by(project, script, args), "")
+}
+
+fn edited_by(project: &Project, script: &str, args: &[&str]) -> Command {
     let file = project.out.join("ed.sh");
     fs::write(&file, script).unwrap();
     let mut command = project.command(args);
     command.env_remove("VISUAL").env("EDITOR", format!("sh '{}' -x", file.display()));
-    Ran::of(command, "")
+    command
 }
 
 pub fn lines(project: &Project, file: &str) -> Vec<Value> {
@@ -85,7 +92,7 @@ fn a_lesson_is_given_other_words_and_the_old_ones_stay() {
     project
         .run(&["memory", "show", "ref-one"])
         .exits(0)
-        .prints("retired: it is over; no prompt holds it")
+        .prints("retired: nobody sees it")
         .prints(&format!("; {} stands in its place", new["id"].as_str().unwrap()));
     // The next edit is of what stands now.
     project
@@ -101,6 +108,62 @@ fn a_lesson_is_given_other_words_and_the_old_ones_stay() {
     assert_eq!((&last["suggestion"], &last["actionItems"]), (&json!("Collect the keys first"), &json!([])));
     let edits = project.dir.parent().unwrap().join("home/.local/state/reflexion/edits");
     assert_eq!(fs::read_dir(edits).unwrap().count(), 0, "what nobody needs any more is gone");
+}
+
+#[test]
+fn ctrl_c_is_the_editors_alone_while_it_is_open() {
+    let project = with_lessons(&[("ref-one", "the pool changes", "look again")]);
+    let script = "kill -INT $PPID; kill -QUIT $PPID; sed -i 's/look again/Collect the keys first/' \"$2\"";
+    edit(&project, script, &["memory", "edit", "ref-one"]).exits(0).prints("Collect the keys first");
+    // Behind the editor it ends the program again.
+    let mut review = edited_by(&project, "kill -INT $PPID", &["memory", "review"]);
+    let imported = r#"{"id":"ref-two","sessionId":"s","taskId":"a","subtaskId":"a","attemptNumber":1,"category":"root_cause","analysis":"zones","suggestion":"Keep the zone","createdAt":"2026-01-02T03:04:05Z"}"#;
+    project.write("other.jsonl", imported);
+    project.run(&["memory", "import", "other.jsonl"]).exits(0);
+    let mut child = review.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut answers = child.stdin.take().unwrap();
+    answers.write_all(b"e\n").unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("nothing was changed")));
+    rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().signal(), Some(2));
+}
+
+#[test]
+fn a_prune_keeps_what_somebody_speaks_for_however_old_it_is() {
+    let project = with_lessons(&[]);
+    let old = |id: &str| {
+        json!({ "id": id, "sessionId": "s", "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "root_cause",
+            "analysis": id, "suggestion": "Keep the zone", "createdAt": "2020-01-02T03:04:05Z" })
+        .to_string()
+            + "\n"
+    };
+    project.write("old.jsonl", ["ref-guess", "ref-pinned", "ref-promoted", "ref-retired"].map(old).concat());
+    project.run(&["memory", "import", "old.jsonl"]).exits(0);
+    for (what, id) in
+        [("pin", "ref-pinned"), ("promote", "ref-promoted"), ("promote", "ref-retired"), ("retire", "ref-retired")]
+    {
+        project.run(&["memory", what, id]).exits(0);
+    }
+    let written = json!({ "id": "ref-mine", "taskId": "a", "analysis": "x", "suggestion": "y", "createdAt": "2020-01-02T03:04:05Z" });
+    project.run_with(&["memory", "add"], &written.to_string()).exits(0);
+    let kept = "3 of these are older: 1 pinned, 2 that other tasks may see\n";
+    project
+        .run(&["memory", "prune", "--dry-run"])
+        .exits(0)
+        .prints(&format!("would have removed 2 reflections older than 30 days, kept 3; {kept}"));
+    project
+        .run(&["memory", "prune"])
+        .exits(0)
+        .prints(&format!("removed 2 reflections older than 30 days, kept 3; {kept}"));
+    let left: Vec<Value> =
+        lines(&project, "memory/reflections.jsonl").into_iter().map(|line| line["id"].clone()).collect();
+    assert_eq!(left, ["ref-pinned", "ref-promoted", "ref-mine"]);
+    let again = project.run(&["memory", "prune", "--json"]).exits(0).json();
+    assert_eq!(
+        again,
+        json!({ "removed": 0, "kept": 3, "unreadable": 0, "oldKept": { "pinned": 1, "promoted": 2, "useful": 0 } })
+    );
 }
 
 #[test]
@@ -160,7 +223,10 @@ fn what_an_editor_leaves_is_looked_at_before_it_is_a_lesson() {
     );
     refused("printf '\\377' >> \"$2\"", 4, "it is not UTF-8");
     refused("rm \"$2\"; ln -s /etc/passwd \"$2\"", 4, "cannot be read");
-    refused("rm \"$2\"", 4, "cannot be read");
+    let gone = refused("rm \"$2\"", 4, "sh removed the text; nothing was changed\n");
+    assert!(!gone.stderr.contains(".txt"), "{}", gone.stderr);
+    refused("rm \"$2\"; exit 3", 4, "failed (exit status: 3); nothing was changed\n");
+    refused("kill -INT $PPID; kill -INT $$", 4, "failed (signal: 2 (SIGINT)); nothing was changed\n");
 
     for (value, words) in [
         ("", "neither VISUAL nor EDITOR names an editor"),
@@ -259,7 +325,7 @@ fn a_review_shows_where_a_lesson_comes_from_and_does_what_is_answered() {
         "failure:  pytest | tests/test_pool.py::test_evict | KeyError",
         "from:     task a, attempt 1, run 2",
         ": false_done; written by the configured command, 2",
-        "state:    candidate: only its own task sees it",
+        "state:    candidate: its own task alone sees it",
         "measured: with it 1 of 1 attempt confirmed, without it 0 of 0 attempts\n",
         "what went wrong:\n    The pool changes while it is read\n",
         "`what` is no answer\n[k]eep, [e]dit, [r]etire, [s]kip, [q]uit? ",
@@ -273,7 +339,7 @@ fn a_review_shows_where_a_lesson_comes_from_and_does_what_is_answered() {
     project
         .run_with(&["memory", "review"], "k\n")
         .exits(0)
-        .prints("probation: other tasks of this project that fail alike see it");
+        .prints("probation: its own task sees it, and others of the project that fail alike");
     assert_eq!(state_of(&project, &id), "probation");
     project.run_with(&["memory", "review"], "").exits(0).prints("no lesson waits for a decision");
 }
@@ -292,7 +358,7 @@ fn a_review_edits_and_retires_and_needs_somebody_who_answers() {
     // An editor that fails ends no review: the lesson is asked for again.
     let mut command = project.command(&["memory", "review"]);
     command.env("VISUAL", "false");
-    Ran::of(command, "e\ns\n").exits(0).says("nothing was changed, and the text is in").prints("skipped 1");
+    Ran::of(command, "e\ns\n").exits(0).says("(exit status: 1); nothing was changed\n").prints("skipped 1");
     let script = project.out.join("ed.sh");
     fs::write(&script, "cat > \"$OUT/eaten\"; sed -i 's/Look again/Collect the keys/' \"$1\"").unwrap();
     let mut command = project.command(&["memory", "review", "--task", "a"]);
@@ -307,11 +373,7 @@ fn a_review_edits_and_retires_and_needs_somebody_who_answers() {
 
     let other = with_candidates();
     other.run_with(&["memory", "review", "--task", "none"], "r\n").exits(0).prints("no lesson waits");
-    other
-        .run_with(&["memory", "review"], "R\n")
-        .exits(0)
-        .prints("retired: it is over; no prompt holds it")
-        .prints("retired 1");
+    other.run_with(&["memory", "review"], "R\n").exits(0).prints("retired: nobody sees it").prints("retired 1");
 }
 
 #[test]

@@ -47,6 +47,28 @@ fn installing_keeps_what_is_there() {
     }
 }
 
+#[test]
+fn what_a_person_added_to_the_plugin_stays() {
+    let project = Project::new("true");
+    let hook = |args: &[&str]| project.run(&[&["hook"], args].concat());
+    let file = ".opencode/plugin/reflexion.js";
+    hook(&["install", "opencode"]).exits(0);
+    let ours = String::from_utf8(project.read(file)).unwrap();
+    let (line, mine) = (ours.lines().count() + 1, format!("{ours}export const Mine = async () => ({{}})\n"));
+    project.write(file, &mine);
+    for args in [&["uninstall", "opencode"][..], &["install", "opencode"], &["install", "opencode", "--learn"]] {
+        hook(args)
+            .exits(4)
+            .says(&format!("{file}:{line}:1: somebody has changed this plugin"))
+            .says("delete this file");
+        assert_eq!(String::from_utf8(project.read(file)).unwrap(), mine, "{args:?}");
+    }
+    project.write(file, &ours);
+    hook(&["install", "opencode", "--learn"]).exits(0);
+    hook(&["uninstall", "opencode"]).exits(0).prints("removed");
+    assert!(!project.dir.join(file).exists());
+}
+
 /// A conversation of Claude Code in which the test that was asked for fails, and the agent says that it passes.
 fn transcript(repo: &Repo, said: &str) -> String {
     let entry = |value: Value| format!("{value}\n");

@@ -55,17 +55,17 @@ fn words_to_the_reader_reach_no_prompt_and_other_strange_ones_stay_with_their_ta
     assert!(prompt.contains("Run the sum with --from 0") && !prompt.contains("previous instructions"), "{prompt}");
     let shown = project.run(&["memory", "show", "bad"]).exits(0).stdout.clone();
     assert!(shown.contains("reaches no prompt: ") && !shown.contains("other tasks"), "{shown}");
-    project
-        .run(&["memory", "promote", "bad"])
-        .exits(0)
-        .prints("no prompt holds it all the same: it speaks to its reader");
+    project.run(&["memory", "promote", "bad"]).exits(0).prints("nobody sees it all the same: it speaks to its reader");
 
     // A person's word goes where the words themselves may not.
     project.run(&["memory", "import", "other.jsonl"]).exits(0);
     project.run(&["memory", "show", "brought"]).exits(0).prints("and it stays there: it does more with `test`");
     for _ in 0..2 {
         let promoted = project.run(&["memory", "promote", "brought"]).exits(0).stdout.clone();
-        assert!(promoted.contains("probation: other tasks of this project that fail alike see it"), "{promoted}");
+        assert!(
+            promoted.contains("probation: its own task sees it, and others of the project that fail alike"),
+            "{promoted}"
+        );
     }
     let checked = project.run(&["memory", "check"]).stdout;
     assert!(checked.contains("1 that reach no prompt and 2 that stay with their own task"), "{checked}");
@@ -121,7 +121,7 @@ fn a_lesson_is_about_what_an_attempt_did_and_never_about_what_was_red_before() {
 
 #[test]
 fn what_made_the_difference_stands_in_the_place_of_the_guess() {
-    let agent = "if [ $REFLEXION_ATTEMPT = 1 ]; then sed -i '2s/0/2/' calc.py; else sed -i '2s/0/1/' calc.py; echo new > more.txt; fi";
+    let agent = "if [ $REFLEXION_ATTEMPT = 1 ]; then sed -i '2s/0/2/' calc.py; else sed -i -e '2s/0/1/' -e '1i import os' calc.py; echo new > more.txt; fi";
     let project = Project::new(agent);
     for (path, text) in RED {
         project.write(path, text);
@@ -135,10 +135,19 @@ fn what_made_the_difference_stands_in_the_place_of_the_guess() {
     let [guess, contrast] = lessons.as_slice() else { panic!("{lessons:#?}") };
     assert_eq!((&contrast["replaces"], &contrast["attemptNumber"]), (&guess["id"], &json!(1)));
     let said = contrast["analysis"].as_str().unwrap();
-    assert!(said.contains("Only attempt 2, which passed, has: calc.py:2 `return 1` added"), "{said}");
+    assert!(said.contains("Only attempt 2, which passed, has: calc.py:3 `return 1` added"), "{said}");
+    // No check notices it.
+    let advice = contrast["suggestion"].as_str().unwrap();
+    assert!(!said.contains("import os") && advice.contains("calc.py:3"), "{said} {advice}");
     assert!(said.contains("Only attempt 1 had: calc.py:2 `return 2` added."), "{said}");
     let shown = project.run(&["memory", "show", guess["id"].as_str().unwrap()]).exits(0).stdout.clone();
     assert!(shown.contains("was written when an attempt had passed"), "{shown}");
+    // A person who decides about it reads which attempt failed and which passed.
+    let review = project.run_with(&["memory", "review"], "q\n").exits(0).stdout.clone();
+    let (_, from) = review.split_once("from:     task one, attempt 1, run ").unwrap_or_else(|| panic!("{review}"));
+    let (failed, passed) = from.split_once("; then attempt 2, run ").unwrap_or_else(|| panic!("{review}"));
+    let passed = passed.split_once("; written by rules").unwrap_or_else(|| panic!("{review}")).0;
+    assert!(failed.ends_with(": false_done") && passed.ends_with(": confirmed"), "{review}");
     // Done once more, the task reads the one and not the other.
     project.run(&["task", "reopen", "one"]).exits(0);
     project

@@ -119,10 +119,10 @@ fn a_persons_word_on_a_lesson_stands_above_the_rules() {
     project
         .run(&["memory", "show", &of_a])
         .exits(0)
-        .prints("probation: other tasks of this project that fail alike see it");
+        .prints("probation: its own task sees it, and others of the project that fail alike");
     let retired = project.run(&["memory", "retire", &of_a, "--why", "the pool is gone", "--json"]).exits(0).json();
     assert_eq!(retired["standing"]["state"], "retired", "{retired}");
-    project.run(&["memory", "show", &of_a]).exits(0).prints("it is over; no prompt holds it (the pool is gone)");
+    project.run(&["memory", "show", &of_a]).exits(0).prints("nobody sees it (the pool is gone)");
     project.run(&["memory", "pin", "nobody"]).exits(2);
 
     // Neither its own task nor another one sees it.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use reflexion::domain::{ReflectionId, Timestamp};
 use reflexion::services::{RecentQuery, Storage};
 use reflexion::storage::JsonlStorage;
+use std::collections::BTreeSet;
 use std::fs;
 
 /// Good records with anything between them; a newline ends the garbage so that it cannot be a record's front.
@@ -47,7 +48,7 @@ proptest! {
             assert_eq!(store.check().await.unwrap().reflections, parts.len());
             store.append(&[reflection("new", "s", 1)]).await.unwrap();
             assert_eq!(recent(&store, &RecentQuery::default()).await[0], "new");
-            store.prune(Timestamp::MAX).await.unwrap();
+            store.prune(Timestamp::MAX, &BTreeSet::new()).await.unwrap();
             assert_eq!(recent(&store, &RecentQuery::default()).await, [""; 0]);
         });
     }

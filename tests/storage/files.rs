@@ -6,6 +6,7 @@ use reflexion::services::{MockClock, RecentQuery, Storage, StorageError, Tasks};
 use reflexion::storage::{FileTasks, InMemoryStorage, JsonlStorage};
 use reflexion::testing::storage_contract;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ async fn reading_creates_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let store = JsonlStorage::open(dir.path().join("memory/reflections.jsonl"));
     assert_eq!(recent(&store, &of("s")).await, [""; 0]);
-    store.prune(Timestamp::MAX).await.unwrap();
+    store.prune(Timestamp::MAX, &BTreeSet::new()).await.unwrap();
     store.check().await.unwrap();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
@@ -125,7 +126,7 @@ async fn whatever_stands_between_records_is_skipped_counted_and_kept() {
     assert!(report.problems[2].message.contains("version 2"), "{report:?}");
     assert!(report.problems[3].message.contains("version 3"), "{report:?}");
 
-    let pruned = store.prune(Timestamp::from_second(5).unwrap()).await.unwrap();
+    let pruned = store.prune(Timestamp::from_second(5).unwrap(), &BTreeSet::new()).await.unwrap();
     assert_eq!((pruned.removed, pruned.kept, pruned.unreadable), (2, 4, 7));
     assert!(fs::read(&path).unwrap() == kept, "kept byte for byte");
     assert_eq!(recent(&store, &of("s")).await, ["last", "crlf", "after-nul", "bom"]);
@@ -141,7 +142,7 @@ async fn prune_keeps_permissions_and_leaves_no_file_behind() {
     fs::write(dir.path().join(".reflexion-replacing-0.tmp"), "of a killed prune").unwrap();
 
     let store = JsonlStorage::open(&path);
-    store.prune(Timestamp::from_second(5).unwrap()).await.unwrap();
+    store.prune(Timestamp::from_second(5).unwrap(), &BTreeSet::new()).await.unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o664);
     assert_eq!(all(&path).await, ["new"]);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
@@ -162,7 +163,7 @@ async fn a_memory_or_its_directory_that_is_a_link_is_refused_and_what_is_above_m
         let refused = [
             store.append(&[reflection("a", "s", 1)]).await.unwrap_err(),
             store.recent(&of("s")).await.unwrap_err(),
-            store.prune(Timestamp::from_second(5).unwrap()).await.unwrap_err(),
+            store.prune(Timestamp::from_second(5).unwrap(), &BTreeSet::new()).await.unwrap_err(),
             store.check().await.unwrap_err(),
         ];
         for refused in refused {

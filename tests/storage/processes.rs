@@ -4,6 +4,7 @@ use super::{all, block_on, line, of, recent, reflection};
 use reflexion::domain::Timestamp;
 use reflexion::services::{Storage, StorageError};
 use reflexion::storage::JsonlStorage;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ fn child_process() {
                 }
             }
             "prune" => loop {
-                store.prune(Timestamp::from_second(50).unwrap()).await.unwrap();
+                store.prune(Timestamp::from_second(50).unwrap(), &BTreeSet::new()).await.unwrap();
             },
             "overflow" => {
                 let mut big = reflection("big", "s", 1);
@@ -148,7 +149,7 @@ fn a_prune_killed_in_the_middle_leaves_the_old_or_the_new_file() {
     }
     fs::write(&path, &old).unwrap();
     let store = JsonlStorage::open(&path);
-    block_on(store.prune(Timestamp::from_second(50).unwrap())).unwrap();
+    block_on(store.prune(Timestamp::from_second(50).unwrap(), &BTreeSet::new())).unwrap();
     assert!(fs::read_to_string(&path).unwrap() == new);
     assert_eq!(in_the_making(), [""; 0].map(PathBuf::from));
 }

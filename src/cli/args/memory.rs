@@ -1,6 +1,7 @@
 //! `memory`.
 
 use crate::curation::State;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -27,8 +28,8 @@ pub enum MemoryCommand {
         #[arg(long)]
         subtask: Option<String>,
         /// Only lessons that have come this far
-        #[arg(long)]
-        state: Option<LessonState>,
+        #[arg(long, value_parser = state())]
+        state: Option<State>,
         /// At most this many; all if not given
         #[arg(long, value_name = "N", allow_negative_numbers = true)]
         limit: Option<usize>,
@@ -107,7 +108,7 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Remove reflections older than the retention time
+    /// Remove reflections older than the retention time, but none that is pinned, that other tasks may see, or that was measured to help
     Prune {
         /// Days to keep, instead of `reflexion.retentionDays`
         #[arg(long, value_name = "N", allow_negative_numbers = true)]
@@ -159,8 +160,8 @@ pub enum MemoryCommand {
         #[arg(long, default_value = "jsonl")]
         format: ExportFormat,
         /// Only lessons that have come this far
-        #[arg(long)]
-        state: Option<LessonState>,
+        #[arg(long, value_parser = state())]
+        state: Option<State>,
         /// Those too that no prompt holds; never what others wrote
         #[arg(long, conflicts_with = "state")]
         all: bool,
@@ -231,32 +232,9 @@ pub struct EditArgs {
     pub json: bool,
 }
 
-/// How far a lesson has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LessonState {
-    /// Its own task alone may see it
-    Candidate,
-    /// Other tasks of the project that fail alike may see it
-    Probation,
-    /// It was measured to help
-    Active,
-    /// What it is about is gone
-    Stale,
-    /// Nobody sees it, because of what it says or does
-    Quarantined,
-    /// It is over
-    Retired,
-}
-
-impl From<LessonState> for State {
-    fn from(state: LessonState) -> Self {
-        match state {
-            LessonState::Candidate => Self::Candidate,
-            LessonState::Probation => Self::Probation,
-            LessonState::Active => Self::Active,
-            LessonState::Stale => Self::Stale,
-            LessonState::Quarantined => Self::Quarantined,
-            LessonState::Retired => Self::Retired,
-        }
-    }
+/// Reads how far a lesson has come.
+fn state() -> impl TypedValueParser<Value = State> {
+    let words = State::ALL.map(|state| PossibleValue::new(state.as_str()).help(state.seen_by()));
+    let of = |word: String| State::ALL.into_iter().find(|state| state.as_str() == word);
+    PossibleValuesParser::new(words).map(move |word| of(word).unwrap_or_default())
 }

@@ -5,7 +5,7 @@ use crate::domain::policy::Project;
 use crate::files::Place;
 use crate::runtime;
 use crate::services::RunError;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
 /// A longer text is not read: a lesson has room for a quarter of it.
@@ -46,22 +46,29 @@ impl Editor {
     /// Lets a person change a text, and says what it has become and where it still lies.
     ///
     /// # Errors
-    /// If the editor fails, or what it leaves cannot be read; the text stays where it is then.
+    /// If the editor fails, or what it leaves cannot be read; what a person has written stays where it is then.
     pub(super) async fn change(self, text: &str, project: &Project, name: &str) -> anyhow::Result<(String, Draft)> {
         let draft = Draft::new(project, name);
         draft.0.create_private(text.as_bytes())?;
         let (path, name) = (draft.0.path().to_owned(), self.program.display().to_string());
         let ended = tokio::task::spawn_blocking(move || runtime::edit(&self.program, &self.arguments, &path)).await?;
-        let failed =
-            |why: String| RunError::Environment(format!("{why}; nothing was changed, and the text is in {draft}"));
-        match ended {
-            Err(error) => Err(failed(format!("{name} could not be started: {error}")).into()),
-            Ok(status) if !status.success() => Err(failed(format!("{name} failed ({status})")).into()),
-            Ok(_) => {
-                Ok((draft.read().map_err(|why| failed(format!("what {name} left cannot be read: {why}")))?, draft))
-            }
-        }
+        let why = match (ended, draft.read()) {
+            (Err(error), _) => format!("{name} could not be started: {error}"),
+            (Ok(status), _) if !status.success() => format!("{name} failed ({status})"),
+            (Ok(_), Ok(text)) => return Ok((text, draft)),
+            (Ok(_), Err(Unread::Gone)) => format!("{name} removed the text"),
+            (Ok(_), Err(Unread::Because(why))) => format!("what {name} left cannot be read: {why}"),
+        };
+        Err(RunError::Environment(format!("{why}; nothing was changed{}", draft.left_of(text))).into())
     }
+}
+
+/// Why a text cannot be read.
+enum Unread {
+    /// There is no file any more.
+    Gone,
+    /// In words.
+    Because(String),
 }
 
 /// The file with the text in a person's hands: outside of every project, and readable by that person alone.
@@ -72,14 +79,29 @@ impl Draft {
         Self(Place::new(project.user_state(), PathBuf::from("edits").join(format!("{name}.txt"))))
     }
 
-    fn read(&self) -> Result<String, String> {
+    fn read(&self) -> Result<String, Unread> {
         let mut bytes = Vec::new();
         let read = self.0.open_file().and_then(|file| file.take(MOST_BYTES + 1).read_to_end(&mut bytes));
-        read.map_err(|error| error.to_string())?;
+        read.map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Unread::Gone,
+            _ => Unread::Because(error.to_string()),
+        })?;
         if bytes.len() as u64 > MOST_BYTES {
-            return Err(format!("it is longer than {MOST_BYTES} bytes"));
+            return Err(Unread::Because(format!("it is longer than {MOST_BYTES} bytes")));
         }
-        String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())
+        String::from_utf8(bytes).map_err(|_| Unread::Because("it is not UTF-8".to_owned()))
+    }
+
+    /// Says where a person's words are, if there are any beside the text that was given; else nothing is left.
+    fn left_of(&self, given: &str) -> String {
+        match self.read() {
+            Ok(text) if text == given => {
+                self.remove();
+                String::new()
+            }
+            Err(Unread::Gone) => String::new(),
+            Ok(_) | Err(Unread::Because(_)) => format!(", and the text is in {self}"),
+        }
     }
 
     /// Nobody needs it any more. One that stays is no harm.

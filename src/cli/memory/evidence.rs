@@ -83,21 +83,20 @@ fn of_key(key: &FailureKey) -> String {
     said.join(" | ")
 }
 
-/// Who wrote it, about what.
-pub(super) fn whence(lesson: &Reflection, attempt: Option<&AttemptRecord>) -> String {
+/// Who wrote it, about what. A lesson of what made the difference is about two attempts: `guess` is of the one that failed.
+pub(super) fn whence(lesson: &Reflection, attempt: Option<&AttemptRecord>, guess: Option<&AttemptRecord>) -> String {
     let Reflection { task_id, attempt_number, .. } = lesson;
-    let run = attempt.map_or_else(
-        || "its run is not on record".to_owned(),
-        |attempt| {
-            let verdict = attempt.verdict.map_or("not judged", Verdict::as_str);
-            format!("run {}: {verdict}", attempt.run)
-        },
-    );
+    let passed = attempt.filter(|attempt| attempt.attempt != *attempt_number);
+    let failed = if passed.is_some() { guess } else { attempt };
+    let ended = |attempt: &AttemptRecord| {
+        let verdict = attempt.verdict.map_or("not judged", Verdict::as_str);
+        format!("run {}: {verdict}", attempt.run)
+    };
+    let of = failed.map_or_else(|| "its run is not on record".to_owned(), ended);
+    let and = passed.map(|passed| format!("; then attempt {}, {}", passed.attempt, ended(passed))).unwrap_or_default();
     let by = lesson.origin.as_ref().map_or("nobody knows whom".to_owned(), by);
-    format!(
-        "task {task_id}, attempt {attempt_number}, {run}; written by {by}, {}",
-        lesson.created_at.strftime("%Y-%m-%d %H:%M")
-    )
+    let at = lesson.created_at.strftime("%Y-%m-%d %H:%M");
+    format!("task {task_id}, attempt {attempt_number}, {of}{and}; written by {by}, {at}")
 }
 
 fn by(origin: &Origin) -> String {

@@ -1,12 +1,12 @@
 //! `memory import` and `memory export`: lessons from and for somewhere else.
 
-use super::super::args::{ExportFormat, LessonFormat, LessonState};
+use super::super::args::{ExportFormat, LessonFormat};
 use super::super::exit::UsageError;
 use super::super::out_file::write_out;
 use super::super::output::{errln, out, outln};
 use super::super::{Exit, project};
 use super::Memory;
-use crate::curation::kept_from_prompts;
+use crate::curation::{State, kept_from_prompts};
 use crate::domain::{Category, Reflection, ReflectionId};
 use crate::redaction::Redactor;
 use crate::report::plural;
@@ -54,7 +54,7 @@ impl Memory {
     pub(super) async fn export(
         &self,
         format: ExportFormat,
-        (state, all): (Option<LessonState>, bool),
+        (state, all): (Option<State>, bool),
         file: Option<&Path>,
     ) -> anyhow::Result<Exit> {
         let lessons = self.to_export(state, all).await?;
@@ -76,13 +76,13 @@ impl Memory {
     }
 
     /// In the order in which they were written.
-    async fn to_export(&self, state: Option<LessonState>, all: bool) -> anyhow::Result<Vec<Reflection>> {
+    async fn to_export(&self, state: Option<State>, all: bool) -> anyhow::Result<Vec<Reflection>> {
         let states = self.states().await?;
         let own = RecentQuery { own_only: true, ..RecentQuery::default() };
         let mut lessons = self.storage.recent(&own).await?;
         lessons.retain(|lesson| match (states.standing(&lesson.id), state) {
             (None, _) => false,
-            (Some(standing), Some(state)) => standing.state == state.into(),
+            (Some(standing), Some(state)) => standing.state == state,
             (Some(standing), None) => all || (standing.is_live_at_home() && kept_from_prompts(lesson).is_none()),
         });
         lessons.reverse();

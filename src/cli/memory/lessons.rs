@@ -73,9 +73,9 @@ impl Memory {
 /// As `memory show` says it: how far it has come, and who sees it, which what it says may narrow.
 pub(super) fn in_words(standing: &Standing, lesson: &Reflection) -> String {
     let reach = match (standing.state, kept_from_prompts(lesson), home_by_words(standing, lesson)) {
-        (state, Some(why), _) if state.is_live() => format!("no prompt holds it all the same: {why}"),
-        (State::Candidate, _, Some(why)) => format!("only its own task sees it, and it stays there: {why}"),
-        (state, _, Some(why)) if state.is_live() => format!("only its own task sees it all the same: {why}"),
+        (_, Some(why), _) if standing.is_live_at_home() => format!("nobody sees it all the same: {why}"),
+        (State::Candidate, _, Some(why)) => format!("{}, and it stays there: {why}", State::Candidate.seen_by()),
+        (state, _, Some(why)) if state.is_live() => format!("{} all the same: {why}", State::Candidate.seen_by()),
         _ => by_state(standing).to_owned(),
     };
     let pinned = if standing.pinned { "; pinned: no rule moves it" } else { "" };
@@ -89,15 +89,12 @@ fn home_by_words(standing: &Standing, lesson: &Reflection) -> Option<String> {
     if standing.vouched { None } else { stays_home(lesson) }
 }
 
+/// A lesson that is over is so for one of two reasons, and this says which.
 fn by_state(standing: &Standing) -> &'static str {
     match standing.state {
-        State::Candidate => "only its own task sees it",
-        State::Probation => "other tasks of this project that fail alike see it",
-        State::Active => "it was measured to help; tasks that fail alike see it",
-        State::Stale => "what it is about is gone; no prompt holds it",
-        State::Quarantined => "no prompt holds it",
-        State::Retired if standing.is_live_at_home() => "only its own task sees it",
-        State::Retired => "it is over; no prompt holds it",
+        State::Retired if standing.is_live_at_home() => State::Candidate.seen_by(),
+        State::Retired => State::Quarantined.seen_by(),
+        state => state.seen_by(),
     }
 }
 

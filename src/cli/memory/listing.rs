@@ -1,9 +1,9 @@
 //! `memory list`, and how a lesson is shown in a line.
 
+use super::super::Exit;
 use super::super::output::{Stdout, errln, out, outln};
-use super::super::{Exit, args::LessonState};
 use super::Memory;
-use crate::curation::kept_from_prompts;
+use crate::curation::{State, kept_from_prompts};
 use crate::domain::Reflection;
 use crate::prompt::{printable, printable_json};
 use crate::redaction::Redactor;
@@ -13,12 +13,7 @@ use std::panic::resume_unwind;
 use std::thread;
 
 impl Memory {
-    pub(super) async fn list(
-        &self,
-        query: RecentQuery,
-        state: Option<LessonState>,
-        json: bool,
-    ) -> anyhow::Result<Exit> {
+    pub(super) async fn list(&self, query: RecentQuery, state: Option<State>, json: bool) -> anyhow::Result<Exit> {
         let mut listing = Listing::new(json);
         let unreadable = match state {
             Some(state) => self.each_in(state, &query, &mut listing).await?,
@@ -39,17 +34,12 @@ impl Memory {
     }
 
     /// Shows those that match and have come this far; nobody knows that of what others wrote.
-    async fn each_in(
-        &self,
-        state: LessonState,
-        query: &RecentQuery,
-        listing: &mut Listing,
-    ) -> anyhow::Result<Option<usize>> {
+    async fn each_in(&self, state: State, query: &RecentQuery, listing: &mut Listing) -> anyhow::Result<Option<usize>> {
         let states = self.states().await?;
         let mut left = query.limit.unwrap_or(usize::MAX);
         let all = RecentQuery { limit: None, own_only: true, ..query.clone() };
         let show = |mut page: Vec<Reflection>| {
-            page.retain(|one| states.state(&one.id) == state.into());
+            page.retain(|one| states.state(&one.id) == state);
             page.truncate(left);
             left -= page.len();
             listing.show(&page);

@@ -8,7 +8,7 @@ use super::edit::Edited;
 use super::evidence::{Seen, failure, whence};
 use super::lessons::{as_json, in_words};
 use crate::curation::{Standing, State, States};
-use crate::domain::{AttemptRecord, LessonChange, Origin, Reflection};
+use crate::domain::{AttemptRecord, LessonChange, Origin, Reflection, ReflectionId, SessionId};
 use crate::report::{EffectShown, plural};
 use crate::runtime::Records;
 use crate::services::RecentQuery;
@@ -34,6 +34,8 @@ struct Waiting {
     standing: Standing,
     /// The attempt that it is about, if its journal is left.
     attempt: Option<AttemptRecord>,
+    /// That of the lesson in whose place it stands: the one that failed, where the other passed.
+    guess: Option<AttemptRecord>,
     shown: Seen,
 }
 
@@ -86,11 +88,16 @@ impl Memory {
         lessons.sort_by_key(|(_, standing)| rank(standing.state));
         // What was brought in is of no run here, and no journal is read for it.
         let of_runs = lessons.iter().filter(|(lesson, _)| lesson.origin != Some(Origin::Import));
-        let sessions: HashSet<_> = of_runs.map(|(lesson, _)| lesson.session_id.clone()).collect();
+        let mut sessions: HashSet<_> = of_runs.map(|(lesson, _)| lesson.session_id.clone()).collect();
+        let guesses: Vec<ReflectionId> = lessons.iter().filter_map(|(lesson, _)| lesson.replaces.clone()).collect();
+        let guesses = self.storage.get_many(&guesses).await?;
+        sessions.extend(guesses.values().map(|guess| guess.session_id.clone()));
         let attempts = records.attempts_of(&sessions)?;
         let effects = EffectShown::of(&record.attempts).lessons;
+        let of_session = |session: &SessionId| attempts.iter().find(|attempt| attempt.session == *session).cloned();
         let of = |(lesson, standing): (Reflection, Standing)| Waiting {
-            attempt: attempts.iter().find(|attempt| attempt.session == lesson.session_id).cloned(),
+            attempt: of_session(&lesson.session_id),
+            guess: lesson.replaces.as_ref().and_then(|id| of_session(&guesses.get(id)?.session_id)),
             shown: Seen::of(&lesson.id, &record.attempts, &effects),
             lesson,
             standing,
@@ -201,10 +208,10 @@ fn ask(tally: &mut Tally) -> anyhow::Result<Option<Answer>> {
 
 impl Waiting {
     fn print(&self, place: usize, all: usize) {
-        let Self { lesson, standing, attempt, shown } = self;
+        let Self { lesson, standing, attempt, guess, shown } = self;
         outln!("\nlesson {place} of {all}: {}", lesson.id);
         outln!("  failure:  {}", failure(lesson, attempt.as_ref()));
-        outln!("  from:     {}", whence(lesson, attempt.as_ref()));
+        outln!("  from:     {}", whence(lesson, attempt.as_ref(), guess.as_ref()));
         outln!("  state:    {}", in_words(standing, lesson));
         outln!("  measured: {shown}");
         outln!("  what went wrong:\n    {}", lesson.analysis);
@@ -215,11 +222,10 @@ impl Waiting {
     }
 
     fn to_json(&self) -> Value {
-        let Self { lesson, standing, attempt, shown } = self;
-        let from = attempt
-            .as_ref()
-            .map(|attempt| json!({ "run": attempt.run, "verdict": attempt.verdict, "failure": attempt.failure }));
-        json!({ "reflection": lesson, "standing": as_json(standing), "from": from, "measured": shown })
+        let Self { lesson, standing, attempt, guess, shown } = self;
+        let ended = |attempt: &AttemptRecord| json!({ "run": attempt.run, "attempt": attempt.attempt, "verdict": attempt.verdict, "failure": attempt.failure });
+        let (from, failed) = (attempt.as_ref().map(ended), guess.as_ref().map(ended));
+        json!({ "reflection": lesson, "standing": as_json(standing), "from": from, "failed": failed, "measured": shown })
     }
 }
 

@@ -6,13 +6,9 @@
 
 use super::edit;
 use super::edit::{EditError, Entry};
+use super::plugin;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-
-/// A file of ours that OpenCode loads.
-const PLUGIN: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/config/plugins/opencode.js"));
-/// By which a plugin file is known to be ours.
-const PLUGIN_MARK: &str = "// Written by `reflexion hook install opencode`";
 
 /// An agent whose sessions can call hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +132,7 @@ impl Installing {
     /// [`EditError`] if the file is not what the agent itself would understand; it is not touched then.
     pub fn install(&self, old: Option<&str>) -> Result<Option<String>, EditError> {
         if self.agent == HookAgent::OpenCode {
-            return self.install_plugin(old);
+            return plugin::install(&self.program, self.learn, old);
         }
         let Some(text) = old else { return Ok(Some(edit::fresh(&self.entries()))) };
         let new = edit::install(text, &self.entries())?;
@@ -149,7 +145,7 @@ impl Installing {
     /// [`EditError`], as above.
     pub fn uninstall(&self, old: &str) -> Result<Left, EditError> {
         if self.agent == HookAgent::OpenCode {
-            return Ok(if old.starts_with(PLUGIN_MARK) { Left::Nothing } else { Left::Same });
+            return plugin::uninstall(old);
         }
         let new = edit::uninstall(old)?;
         Ok(match new {
@@ -169,18 +165,7 @@ impl Installing {
     /// Whether the text of the file has hooks of ours that give lessons.
     #[must_use]
     pub fn has_lessons(text: &str) -> bool {
-        edit::has_word(text, "--learn") || text.contains("const LEARNS = true")
-    }
-
-    fn install_plugin(&self, old: Option<&str>) -> Result<Option<String>, EditError> {
-        if old.is_some_and(|old| !old.trim().is_empty() && !old.starts_with(PLUGIN_MARK)) {
-            return Err(EditError { line: 1, column: 1, message: "this file is somebody else's plugin".to_owned() });
-        }
-        let program = serde_json::Value::from(self.program.as_str()).to_string();
-        let text = PLUGIN.replace("const PROGRAM = \"reflexion\"", &format!("const PROGRAM = {program}"));
-        let learns = self.learn == Learn::On;
-        let text = text.replace("const LEARNS = false", &format!("const LEARNS = {learns}"));
-        Ok(Some(text).filter(|text| Some(text.as_str()) != old))
+        edit::has_word(text, "--learn") || plugin::learns(text)
     }
 
     fn entries(&self) -> Vec<Entry> {

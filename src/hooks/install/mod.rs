@@ -6,6 +6,7 @@
 mod agent;
 mod edit;
 mod place;
+mod plugin;
 
 pub use agent::{HookAgent, Installing, Learn, Left, Scope, Verify};
 pub use edit::EditError;

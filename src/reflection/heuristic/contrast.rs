@@ -2,7 +2,7 @@
 
 use super::advice::{category, worked};
 use super::words::Facts;
-use crate::domain::{Category, ChangedLine, PassedAttempt};
+use crate::domain::{Category, ChangedLine, PassedAttempt, changed_lines};
 use crate::prompt::one_line;
 use crate::reflection::changes;
 
@@ -18,9 +18,12 @@ pub(super) struct Contrast {
 /// difference.
 pub(super) fn contrast(facts: &Facts<'_>, passed: &PassedAttempt) -> Option<Contrast> {
     let failure = facts.failure;
-    let (new, old) = (changes::beyond(&passed.diff, &failure.diff), changes::beyond(&failure.diff, &passed.diff));
-    // What is written anew says more than what is gone.
-    let first = new.iter().find(|line| line.is_added).or(new.first()).or(old.first())?;
+    let old = changes::beyond(changed_lines(&failure.diff), &passed.diff);
+    // Lines that no check notices made no difference.
+    let new = changes::beyond(passed.noticed().into_iter(), &failure.diff);
+    // A line without which a check fails says the most, and what is written anew more than what is gone.
+    let carried = new.iter().find(|line| passed.carries(line));
+    let first = carried.or(new.iter().find(|line| line.is_added)).or(new.first()).or(old.first())?;
     let (n, m) = (failure.attempt_number, passed.attempt);
     let in_short = |lines: &[ChangedLine<'_>]| changes::in_short(lines.iter().copied());
     let mut sentences = vec![facts.cause()];

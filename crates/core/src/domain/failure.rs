@@ -2,8 +2,8 @@
 
 use super::printed::{self, PrintedBeside, PrintedLine, Varies};
 use super::{
-    CheckCommand, CountedTests, Did, Ending, Flaky, Output, Reflection, ReflectionId, SessionId, Step, SubtaskId,
-    TaskId, TestsBeside, Timestamp,
+    CheckCommand, CountedTests, Did, Ending, Flaky, Output, PassedAttempt, Reflection, ReflectionId, SessionId, Step,
+    SubtaskId, TaskId, TestsBeside, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -83,18 +83,6 @@ pub struct FailureContext {
     pub passed: Option<PassedAttempt>,
     /// When the attempt was judged.
     pub created_at: Timestamp,
-}
-
-/// The attempt behind a failed one, which was confirmed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PassedAttempt {
-    /// Its number, from 1 over all runs.
-    pub attempt: u32,
-    /// What it changed beside the task's base, as a unified diff: of a long one its head and its tail, 16 KB in all.
-    pub diff: String,
-    /// The lesson that was written before it was known what passes.
-    pub replaces: ReflectionId,
 }
 
 impl FailureContext {

@@ -50,6 +50,7 @@ mod mark;
 mod notice;
 mod numbered;
 mod outcome;
+mod passed;
 mod past;
 mod planning;
 pub mod policy;
@@ -88,9 +89,7 @@ pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose,
 pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure};
-pub use failure::{
-    Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, PassedAttempt, Refutation, Signature, same_file,
-};
+pub use failure::{Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, Refutation, Signature, same_file};
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
 pub use flaky::{Flaky, FlakyHow};
@@ -107,6 +106,7 @@ pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal}
 pub use notice::{Notice, NoticeKind};
 pub use numbered::{Cases, is_numbered_by_place};
 pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
+pub use passed::PassedAttempt;
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
 pub use printed::{PrintedLine, Says, Varies};

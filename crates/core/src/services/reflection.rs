@@ -2,7 +2,7 @@
 
 use super::{GeneratorError, PruneReport, StorageError, UsageMeter};
 use crate::domain::{
-    FailureContext, Output, Recall, Reflection, ReflectionId, SessionId, Signature, SubtaskId, TaskId,
+    FailureContext, Output, Recall, Reflection, ReflectionId, SessionId, Signature, SubtaskId, TaskId, Timestamp,
 };
 use async_trait::async_trait;
 use std::collections::BTreeSet;
@@ -98,11 +98,33 @@ pub trait ReflectionService: Send + Sync {
     /// No reflections give an empty text.
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection;
 
-    /// Removes what is older than the retention time.
+    /// Removes what is too old, but nothing that is pinned, that other tasks may see, or that was measured to help.
     ///
     /// # Errors
-    /// `storage_error`; nothing was removed then.
-    async fn prune(&self) -> Result<PruneReport, ReflectionError>;
+    /// `storage_error`; nothing was removed then. That is so too where it cannot be read what became of lessons.
+    async fn prune(&self, query: &PruneQuery) -> Result<Pruned, ReflectionError>;
+}
+
+/// What is too old.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PruneQuery {
+    /// What was written before this; before the retention time if not given.
+    pub older_than: Option<Timestamp>,
+    /// Only say what would be removed.
+    pub dry_run: bool,
+}
+
+/// What a prune did, or would do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// How many were removed and kept.
+    pub report: PruneReport,
+    /// Of those that were kept, how many are too old, and pinned,
+    pub pinned: usize,
+    /// or measured to help,
+    pub useful: usize,
+    /// or such that other tasks may see them.
+    pub promoted: usize,
 }
 
 /// What lessons are wanted for.

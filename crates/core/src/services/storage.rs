@@ -2,7 +2,7 @@
 
 use crate::domain::{LineProblem, Reflection, ReflectionId, Timestamp};
 use async_trait::async_trait;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 /// Keeps reflections in the order in which they were appended.
@@ -60,12 +60,12 @@ pub trait Storage: Send + Sync {
     /// [`StorageError::NotFound`], [`StorageError::Io`].
     async fn get(&self, id: &ReflectionId) -> Result<Reflection, StorageError>;
 
-    /// Removes every reflection created before `older_than`, atomically; unreadable lines and records of a future
-    /// version stay, byte for byte. Appends of other processes while it works are not lost.
+    /// Removes every reflection created before `older_than` but those with one of the ids in `keep`, atomically; unreadable lines and records of
+    /// a future version stay, byte for byte. Appends of other processes while it works are not lost.
     ///
     /// # Errors
     /// [`StorageError::Io`]; nothing was removed then.
-    async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError>;
+    async fn prune(&self, older_than: Timestamp, keep: &BTreeSet<ReflectionId>) -> Result<PruneReport, StorageError>;
 
     /// Reads everything and says what cannot be read.
     ///

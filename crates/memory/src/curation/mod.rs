@@ -19,6 +19,7 @@ mod states;
 mod steps;
 mod rules;
 mod due;
+mod retention;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -26,5 +27,6 @@ pub use due::{due, states};
 pub use echo::Shingles;
 pub use gate::{Evidence, Gate, kept_from_prompts, stays_home, write_gate};
 pub use orders::{Order, contradict, orders};
+pub use retention::{Worth, known, worth_keeping};
 pub use rules::Measured;
 pub use states::{Standing, State, States};

@@ -41,6 +41,14 @@ pub struct Measured {
     pub helps: f64,
 }
 
+impl Measured {
+    /// Whether it was shown often enough to say that it helps, and does.
+    #[must_use]
+    pub fn is_shown_to_help(&self) -> bool {
+        self.shown >= USES && self.helps > HELPS
+    }
+}
+
 impl States {
     /// The events that the rules would write now, in a fixed order, at most one for each lesson; none where they have had their way. The caller appends them.
     ///

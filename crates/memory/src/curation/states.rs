@@ -10,22 +10,40 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Its own task alone may see it.
+    /// It is new, or nothing speaks for more.
     #[default]
     Candidate,
-    /// A pass followed it there: other tasks of the project may see it.
+    /// An attempt passed with it, or a person speaks for it.
     Probation,
-    /// It was measured to help, in two tasks at least: other projects may see it.
+    /// It was measured to help, in two tasks at least.
     Active,
-    /// What it is about is gone: nobody sees it.
+    /// What it is about is gone.
     Stale,
-    /// Nobody sees it, because of what it says or does.
+    /// It was set apart because of what it says or does.
     Quarantined,
     /// It is over.
     Retired,
 }
 
 impl State {
+    /// From the first one to the last.
+    pub const ALL: [Self; 6] =
+        [Self::Candidate, Self::Probation, Self::Active, Self::Stale, Self::Quarantined, Self::Retired];
+
+    /// Who sees a lesson that has come this far, as far as its [words](super::stays_home) let it. The one place in which that is said.
+    #[must_use]
+    pub fn seen_by(self) -> &'static str {
+        match self {
+            Self::Candidate => "its own task alone sees it",
+            Self::Probation => "its own task sees it, and others of the project that fail alike",
+            Self::Active => {
+                "its own task sees it, others of the project that fail alike, and first attempts at what it is about"
+            }
+            Self::Stale | Self::Quarantined => "nobody sees it",
+            Self::Retired => "nobody sees it; its own task alone, where rules found it said twice or too many",
+        }
+    }
+
     /// The word used in files and on the screen.
     #[must_use]
     pub fn as_str(self) -> &'static str {

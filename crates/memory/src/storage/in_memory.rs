@@ -4,7 +4,7 @@ use super::record::encode;
 use crate::domain::{Reflection, ReflectionId, Timestamp};
 use crate::services::{PruneReport, RecentQuery, Storage, StorageError, StoreReport};
 use async_trait::async_trait;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -84,11 +84,12 @@ impl Storage for InMemoryStorage {
         found.ok_or_else(|| StorageError::NotFound { id: id.clone() })
     }
 
-    async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError> {
+    async fn prune(&self, older_than: Timestamp, keep: &BTreeSet<ReflectionId>) -> Result<PruneReport, StorageError> {
         let mut kept = self.kept();
         let before = std::mem::take(&mut *kept).reflections;
         let all = before.len();
-        before.into_iter().filter(|r| r.created_at >= older_than).for_each(|reflection| kept.push(reflection));
+        let stays = |r: &Reflection| r.created_at >= older_than || keep.contains(&r.id);
+        before.into_iter().filter(stays).for_each(|reflection| kept.push(reflection));
         let left = kept.reflections.len();
         Ok(PruneReport { removed: all - left, kept: left, unreadable: 0 })
     }

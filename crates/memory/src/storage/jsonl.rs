@@ -14,7 +14,7 @@ use crate::services::{Page, PageMark, PruneReport, RecentQuery, Storage, Storage
 use async_trait::async_trait;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
@@ -322,8 +322,9 @@ impl Storage for JsonlStorage {
             .ok_or_else(|| StorageError::NotFound { id: id.clone() })
     }
 
-    async fn prune(&self, older_than: Timestamp) -> Result<PruneReport, StorageError> {
-        self.blocking("prune", move |this| prune(this.log.place(), older_than)).await
+    async fn prune(&self, older_than: Timestamp, keep: &BTreeSet<ReflectionId>) -> Result<PruneReport, StorageError> {
+        let keep = keep.clone();
+        self.blocking("prune", move |this| prune(this.log.place(), older_than, &keep)).await
     }
 
     async fn check(&self) -> Result<StoreReport, StorageError> {

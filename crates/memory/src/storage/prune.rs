@@ -3,16 +3,17 @@
 use super::lines::for_each_line;
 use super::locked_file::read_locked;
 use super::record::{Decoded, decode};
-use crate::domain::Timestamp;
+use crate::domain::{ReflectionId, Timestamp};
 use crate::files::{Place, Replacement};
 use crate::services::PruneReport;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 
 /// Copies what stays into a new file, byte for byte, and puts it in the old one's place. Appends wait meanwhile.
-pub(super) fn prune(place: &Place, older_than: Timestamp) -> io::Result<PruneReport> {
+pub(super) fn prune(place: &Place, older_than: Timestamp, keep: &BTreeSet<ReflectionId>) -> io::Result<PruneReport> {
     let file = match read_locked(place) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(PruneReport::default()),
         other => other?,
@@ -26,7 +27,7 @@ pub(super) fn prune(place: &Place, older_than: Timestamp) -> io::Result<PruneRep
             copy.leave_out(from, line.start)?;
         }
         match decode(line.content) {
-            Decoded::Record(reflection) if reflection.created_at < older_than => {
+            Decoded::Record(reflection) if reflection.created_at < older_than && !keep.contains(&reflection.id) => {
                 report.removed += 1;
                 removing_from = Some(line.start);
             }

@@ -5,6 +5,7 @@ use crate::services::{
     Generator, GeneratorError, PruneReport, RecentQuery, Storage, StorageError, StoreReport, UsageMeter,
 };
 use async_trait::async_trait;
+use std::collections::BTreeSet;
 
 /// Always the same draft.
 #[derive(Debug, Clone)]
@@ -43,7 +44,7 @@ impl Storage for Forgetful {
         Err(StorageError::NotFound { id: id.clone() })
     }
 
-    async fn prune(&self, _older_than: Timestamp) -> Result<PruneReport, StorageError> {
+    async fn prune(&self, _older_than: Timestamp, _keep: &BTreeSet<ReflectionId>) -> Result<PruneReport, StorageError> {
         Ok(PruneReport::default())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::domain::{Category, Origin, Reflection, ReflectionId, SessionId, Timestamp};
 use crate::services::{PruneReport, RecentQuery, Storage, StorageError};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Checks that a [`Storage`] keeps its contract; run it for each implementation of your own.
@@ -37,7 +38,7 @@ async fn an_empty_store_is_no_error(store: &dyn Storage) {
     assert_eq!(ids(store, Some("t"), Some("s"), Some(3)).await, [""; 0]);
     not_found(store, "a").await;
     append(store, &[]).await;
-    let pruned = store.prune(Timestamp::MAX).await.expect("prune of nothing");
+    let pruned = store.prune(Timestamp::MAX, &BTreeSet::new()).await.expect("prune of nothing");
     assert_eq!(pruned, PruneReport::default(), "prune of an empty store");
     let report = store.check().await.expect("check of nothing");
     assert_eq!((report.reflections, report.unreadable), (0, 0));
@@ -149,18 +150,19 @@ async fn a_batch_is_stored_whole_or_not_at_all(store: &dyn Storage) {
 async fn prune_removes_what_is_older(store: &dyn Storage) {
     let rows = [("a", 10), ("b", 30), ("c", 20), ("d", 19), ("e", 40)];
     append(store, &rows.map(|(id, at)| reflection(id, "t", "s", at))).await;
+    let none = BTreeSet::new();
     let asked_before = ids(store, Some("t"), None, None).await;
     assert_eq!(asked_before.len(), 5);
-    let pruned = store.prune(at(20)).await.expect("prune");
-    let expected = PruneReport { removed: 2, kept: 3, unreadable: 0 };
-    assert_eq!(pruned, expected, "what is created at the limit stays");
-    assert_eq!(ids(store, Some("t"), None, None).await, ["e", "c", "b"]);
+    let pruned = store.prune(at(20), &[ReflectionId::new("d"), ReflectionId::new("z")].into()).await.expect("prune");
+    let expected = PruneReport { removed: 1, kept: 4, unreadable: 0 };
+    assert_eq!(pruned, expected, "what is created at the limit stays, and what is named");
+    assert_eq!(ids(store, Some("t"), None, None).await, ["e", "d", "c", "b"]);
     not_found(store, "a").await;
     append(store, &[reflection("f", "t", "s", 50)]).await;
     assert_eq!(ids(store, Some("t"), None, Some(2)).await, ["f", "e"]);
-    let again = store.prune(at(20)).await.expect("prune again");
-    assert_eq!((again.removed, again.kept), (0, 4));
-    let rest = store.prune(Timestamp::MAX).await.expect("prune all");
+    let again = store.prune(at(20), &none).await.expect("prune again");
+    assert_eq!((again.removed, again.kept), (1, 4));
+    let rest = store.prune(Timestamp::MAX, &none).await.expect("prune all");
     assert_eq!((rest.removed, rest.kept), (4, 0));
     assert_eq!(ids(store, Some("t"), None, None).await, [""; 0]);
 }

@@ -73,6 +73,14 @@ pub fn reflect_prompt(failure: &FailureContext) -> String {
         passed,
         DIFF_BYTES,
     );
+    let unnoticed = failure.passed.as_ref().and_then(|passed| passed.hunks.as_ref()?.words(one_line));
+    section(
+        "What of it made no difference",
+        "unnoticed",
+        "tried by the runtime; say nothing about these lines",
+        &unnoticed.unwrap_or_default(),
+        WORDS_BYTES,
+    );
     section("The agent's closing message", "message", "a claim, not evidence", &failure.agent_message, WORDS_BYTES);
 
     let (earlier, _) = format_reflections(&failure.previous_reflections, usize::MAX, EARLIER_BYTES);

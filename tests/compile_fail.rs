@@ -9,14 +9,18 @@ use ui_test::Config;
 use ui_test::custom_flags::edition::Edition;
 use ui_test::spanned::Spanned;
 
+/// How the variables begin in which cargo tells a test of itself.
+const OF_ITSELF: [&str; 6] =
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_", "CARGO_TARGET_TMPDIR"];
+
 /// The library that this test was built with: the cases are compiled against it, and nothing is built a second time.
 fn library() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--no-run", "--test", "compile_fail", "--message-format", "json", "--offline"]);
     cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-    // What cargo tells this test of itself would make it build everything again.
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CARGO_")) {
-        if !["CARGO_HOME", "CARGO_TARGET_DIR"].map(Into::into).contains(&name) {
+    // What cargo tells this test of itself would make it build everything again; so would settings that it does not get (`CARGO_INCREMENTAL`).
+    for (name, _) in std::env::vars_os() {
+        if OF_ITSELF.iter().any(|of| name.to_string_lossy().starts_with(of)) {
             cargo.env_remove(name);
         }
     }

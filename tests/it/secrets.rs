@@ -287,3 +287,23 @@ fn the_commit_of_a_run_stands_although_a_variable_is_set_to_it() {
     Ran::of(command, "").exits(0);
     assert_ne!(holding(&project.dir.join(".reflection/runs"), &[commit.trim().to_owned()]), [""; 0]);
 }
+
+/// An agent without a sandbox reads it where the user has it, and prints it.
+#[test]
+fn what_the_projects_own_file_of_variables_holds_is_kept_nowhere_although_it_is_not_carried() {
+    let values = ["plain-Qx71-value-here", "listed-Wz82-value-here", "below-Ru93-value-here"].map(str::to_owned);
+    let project = Project::new(
+        r#"cat "$REFLEXION_PROMPT_FILE" >> "$OUT/prompts"; echo almost > answer.txt; cat "$OUT/../project/.env""#,
+    );
+    project.write(".gitignore", ".env\n.reflection/\n");
+    let [plain, listed, below] = &values;
+    project.write(".env", format!("SHOP_TOKEN={plain}\nMAIL_TOKEN=[\"{listed}\"]\nDEPLOY_TOKEN: |\n  {below}\n"));
+    project.tasks(&[task_with_check("a", "sed 's/[]\"[|]//g' \"$OUT/../project/.env\"; grep -qx right answer.txt")]);
+    let ran = project.run(&["run", "--max-attempts", "2"]);
+    let prompts = project.told("prompts");
+    assert!(prompts.contains("[redacted:"), "{prompts}");
+    std::fs::remove_file(project.dir.join(".env")).unwrap();
+    let held = [holding(&project.dir, &values), holding(&project.out, &values)].concat();
+    assert_eq!(held, Vec::<String>::new());
+    assert!(values.iter().all(|value| !ran.stdout.contains(value) && !ran.stderr.contains(value)), "{}", ran.stderr);
+}

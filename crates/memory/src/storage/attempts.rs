@@ -395,7 +395,7 @@ mod tests {
         fs::write(&path, changed).unwrap();
         journal(&at("one"), "r3", 1);
         file(&at("one")).keep(&RunId::new("r3").unwrap()).unwrap();
-        let agents = file(&at("one")).read().unwrap().attempts.into_iter().map(|one| one.agent.to_string());
+        let agents = file(&at("one")).read().unwrap().attempts.into_iter().map(|one| one.agent);
         assert_eq!(agents.collect::<Vec<_>>(), ["x", "x"]);
         // A person may take them over.
         let adopted = file(&at("one")).seals.adopt_memory().unwrap();

@@ -168,6 +168,10 @@ impl ReflectionService for ReflectionServiceLive {
         PromptSection { text: Redactor::of_process().redact_owned(text), ids }
     }
 
+    async fn expire(&self) -> Result<usize, ReflectionError> {
+        retention::expire(self).await
+    }
+
     async fn prune(&self, query: &PruneQuery) -> Result<Pruned, ReflectionError> {
         retention::prune(self, query).await
     }
@@ -259,9 +263,9 @@ fn already_tried(failure: &FailureContext) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::retention::days_before;
     use super::super::test_failure;
     use super::*;
+    use crate::curation::days_before;
     use crate::domain::{Category, Draft, Origin, Timestamp};
     use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, Page, PruneReport, StorageError};
     use crate::storage::InMemoryLessons;

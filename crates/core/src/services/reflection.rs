@@ -98,6 +98,15 @@ pub trait ReflectionService: Send + Sync {
     /// No reflections give an empty text.
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection;
 
+    /// Ends lessons that are older than the retention time, but for those that [`ReflectionService::prune`] keeps: no prompt holds them any more. Their lines stay, and a
+    /// person may promote them again until they are removed. Says how many have ended; of very many some wait for the next call.
+    ///
+    /// # Errors
+    /// `storage_error`; none has ended then.
+    async fn expire(&self) -> Result<usize, ReflectionError> {
+        Ok(0)
+    }
+
     /// Removes what is too old, but nothing that is pinned, that other tasks may see, or that was measured to help.
     ///
     /// # Errors

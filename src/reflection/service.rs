@@ -394,6 +394,37 @@ mod tests {
         assert_eq!(days_before(Timestamp::now(), u32::MAX), Timestamp::MIN);
     }
 
+    #[tokio::test]
+    async fn no_more_lessons_are_recalled_than_are_asked_for() {
+        let mut storage = MockStorage::new();
+        let stored = |n: u32| Reflection {
+            id: ReflectionId::new(format!("ref-{n}")),
+            ..reflection_of(&format!("words of lesson {n} alone"))
+        };
+        storage.expect_recent().returning(move |_| Ok((1..=3).map(stored).collect()));
+        let service = service(storage, MockGenerator::new());
+        let failure = test_failure();
+        let query = RecallQuery {
+            task: failure.task_id,
+            subtask: failure.subtask_id,
+            text: String::new(),
+            failure: None,
+            limit: 2,
+            most: None,
+            without: BTreeSet::new(),
+        };
+        for (most, expected) in [(None, 3), (Some(2), 2), (Some(0), 0)] {
+            let recall = service.recall(&RecallQuery { most, ..query.clone() }).await.unwrap();
+            assert_eq!(recall.own.len(), expected, "{most:?}");
+        }
+    }
+
+    fn reflection_of(words: &str) -> Reflection {
+        let line = serde_json::json!({ "id": "r", "sessionId": "s", "taskId": "cart", "subtaskId": "cart", "attemptNumber": 1,
+            "category": "root_cause", "analysis": words, "suggestion": words, "createdAt": "2026-01-02T03:04:05Z" });
+        serde_json::from_value(line).unwrap()
+    }
+
     #[test]
     fn what_was_tried_is_the_change_and_never_a_claim() {
         let check = |diff: &str, message: &str, expected: Option<&str>| {

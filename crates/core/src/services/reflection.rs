@@ -149,6 +149,8 @@ pub struct RecallQuery {
     pub failure: Option<(Signature, Output)>,
     /// How many different lessons of the task itself may be shown; more are found, because the same one written twice counts once.
     pub limit: usize,
+    /// At most this many lessons are returned, those of the task itself first; as many as fit if not given.
+    pub most: Option<usize>,
     /// Lessons of these agent runs are not wanted.
     pub without: BTreeSet<SessionId>,
 }

@@ -2,7 +2,7 @@
 
 use super::args::DoctorArgs;
 use super::output::outln;
-use super::{Exit, base_checks, project, trust};
+use super::{Exit, base_checks, hook, project, trust};
 use crate::domain::policy::Generator;
 use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, Task, TaskId, TaskList, policy};
 use crate::files::{Kind, Place};
@@ -63,6 +63,7 @@ pub(super) async fn doctor(dir: &Path, args: &DoctorArgs) -> anyhow::Result<Exit
             let untrusted = trust.untrusted(tasks.as_ref().map(|list| list.tasks.as_slice()).unwrap_or_default());
             let trusted = untrusted.as_ref().is_ok_and(|found| found.settings.is_empty());
             let used = used(&*settings, tasks.as_ref(), untrusted.as_ref().ok());
+            findings.extend(lessons_in_sessions(&settings.project().root, &trust));
             findings.push(trust_finding(&trust, untrusted, args.checks));
             findings.extend(agents(&layers, &*settings, &used, trusted).await?);
             findings.extend(files);
@@ -137,6 +138,17 @@ fn trust_finding(trust: &Trust, untrusted: io::Result<Untrusted>, checks: bool) 
             Finding { ok: !checks, ..Finding::bad(TRUST, detail, advice) }
         }
     }
+}
+
+/// Hooks that would give lessons give none in a project that nobody trusts, and a session is no place to say so.
+fn lessons_in_sessions(root: &Path, trust: &Trust) -> Option<Finding> {
+    let agents = hook::learning_agents(root);
+    if agents.is_empty() || trust.is_given() {
+        return None;
+    }
+    let detail = format!("sessions with {} are given none, because this project is not trusted", agents.join(", "));
+    let advice = "`reflexion trust --show` lists what is named here, `reflexion trust` trusts it";
+    Some(Finding { ok: true, ..Finding::bad("lessons in sessions", detail, advice) })
 }
 
 async fn git() -> Finding {

@@ -78,7 +78,9 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
             }
         }
         HookCommand::AfterTool(_) => {
-            if let Some(failure) = runtime::hook_failure(&call) {
+            if let Some(problem) = runtime::hook_problem(&call) {
+                say(&format!("no lesson was looked for: {problem}"));
+            } else if let Some(failure) = runtime::hook_failure(&call) {
                 teach(&call, Some(failure));
             }
         }
@@ -157,6 +159,21 @@ fn installing(project: &Path, place: &HookPlaceArgs) -> anyhow::Result<Installin
         None => std::env::current_exe()?.display().to_string(),
     };
     Ok(Installing { agent, scope, program, verify: HookVerify::Off, learn: HookLearn::Off })
+}
+
+/// The agents whose hooks, a project's or the user's, give lessons to sessions in a project.
+pub(super) fn learning_agents(project: &Path) -> Vec<&'static str> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let of = |agent: &HookAgent| {
+        let user = set("HOME").map(|home| HookScope::User { home, moved: agent.moved_by().and_then(set) });
+        let mut scopes = std::iter::once(HookScope::Project(project.to_owned())).chain(user);
+        let learns = |scope| {
+            let program = NAME.to_owned();
+            Installing { agent: *agent, scope, program, verify: HookVerify::Off, learn: HookLearn::Off }.has_learned()
+        };
+        scopes.any(learns)
+    };
+    HookAgent::ALL.iter().filter(|agent| of(agent)).map(|agent| agent.as_str()).collect()
 }
 
 /// Agents look for their settings where they are started, which usually is the top of the repository.

@@ -211,7 +211,8 @@ pub struct ReflexionFile {
     pub max_reflections_per_retry: usize,
     /// How long a generator may take, in milliseconds, before the heuristic answers in its place.
     pub generation_timeout_ms: u64,
-    /// `reflexion memory prune` removes reflections that are older, in days.
+    /// Reflections that are older, in days, end with the next run: no prompt holds them any more, and `reflexion memory prune` removes them. What is pinned, what
+    /// other tasks may see and what was measured to help stays.
     pub retention_days: u32,
     /// At most this many bytes of reflections in one prompt.
     pub injection_bytes: usize,

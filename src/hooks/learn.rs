@@ -45,6 +45,7 @@ pub async fn lesson_after_failure(
         text: String::new(),
         failure: Some((failure.signature, failure.output)),
         limit: 0,
+        most: None,
         without: BTreeSet::new(),
     };
     let found = service.recall(&query).await.map_err(io::Error::other)?;

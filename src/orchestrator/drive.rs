@@ -132,6 +132,8 @@ pub(super) struct RunContext {
     pub merging: tokio::sync::Mutex<()>,
     /// Reflections that the heuristic wrote in another generator's place.
     pub fallbacks: AtomicU32,
+    /// Lessons that have ended because of their age.
+    pub expired: AtomicU32,
     /// How probable lessons are in a prompt, once that is known.
     pub probabilities: tokio::sync::OnceCell<Probabilities>,
 }
@@ -200,6 +202,7 @@ impl Orchestrator for Loop {
             newest: Mutex::new(past.newest.clone()),
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
+            expired: AtomicU32::new(0),
             probabilities: tokio::sync::OnceCell::new(),
         });
         context.announce(&request, &queue, plan, &base, past.seen).await?;
@@ -211,6 +214,7 @@ impl Orchestrator for Loop {
         let branches = context.put_back().await;
         // A run that could not go on has no end: it goes on when the cause is gone.
         let ended = worked?;
+        context.expire_lessons().await;
         let (interrupted, stopped) = (request.cancel.is_cancelled(), context.stopped.get().copied());
         let entry = JournalEntry::RunEnded {
             interrupted,

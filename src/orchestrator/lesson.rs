@@ -1,12 +1,26 @@
 //! Writing down what a failed attempt teaches.
 
 use super::attempt::Judged;
+use super::drive::RunContext;
 use super::failure::{OldFailures, PastFailure, failed_check};
 use super::task::TaskRun;
 use crate::domain::{CheckReport, EventKind, FailureContext, Origin, PassedAttempt, Reflection, ReflectionId, Verdict};
 use crate::services::{ReflectionError, UsageMeter};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+impl RunContext {
+    /// Ends lessons that are too old. What it costs if it fails is that they stay.
+    pub(super) async fn expire_lessons(&self) {
+        if !self.services.settings.reflexion().enabled {
+            return;
+        }
+        match self.services.reflections.expire().await {
+            Ok(expired) => self.expired.store(u32::try_from(expired).unwrap_or(u32::MAX), Ordering::Relaxed),
+            Err(error) => self.publish(None, EventKind::Warning { message: format!("old lessons stay: {error}") }),
+        }
+    }
+}
 
 impl TaskRun {
     /// A reflection that cannot be made or stored is reported and costs the lesson, never the task.

@@ -35,6 +35,7 @@ impl TaskRun {
             text: self.described(part),
             failure: check.map(|check| (check.signature.clone(), check.output.clone())),
             limit: policy.max_reflections_per_retry,
+            most: None,
             // What an attempt that is done again left behind is not its own lesson.
             without: self.open_sessions.iter().cloned().collect(),
         };

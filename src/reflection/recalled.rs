@@ -35,6 +35,9 @@ pub(super) fn recalled(query: &RecallQuery, lessons: &[Lesson], settings: &polic
             _ => recall.others.push(Recalled { lesson, fit }),
         }
     }
+    let most = query.most.unwrap_or(usize::MAX);
+    recall.own.truncate(most);
+    recall.others.truncate(most - recall.own.len());
     recall
 }
 

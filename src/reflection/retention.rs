@@ -1,10 +1,9 @@
 //! What becomes of lessons that are too old.
 
 use super::service::ReflectionServiceLive;
-use crate::curation::{Worth, known, worth_keeping};
-use crate::domain::{Reflection, ReflectionId, Timestamp};
+use crate::curation::{MOST_EXPIRED, Worth, days_before, expired, known, worth_keeping};
+use crate::domain::{Reflection, ReflectionId};
 use crate::services::{PruneQuery, PruneReport, Pruned, RecentQuery, ReflectionError, StorageError};
-use jiff::SignedDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Removes what is too old, but nothing that somebody or its effect speaks for.
@@ -30,6 +29,28 @@ pub(super) async fn prune(service: &ReflectionServiceLive, query: &PruneQuery) -
     let keep: BTreeSet<ReflectionId> = worth.into_keys().collect();
     let report = if query.dry_run { would } else { service.storage.prune(older_than, &keep).await? };
     Ok(Pruned { report, ..pruned })
+}
+
+/// Ends lessons that are too old, as lines that a person may take back; how many.
+pub(super) async fn expire(service: &ReflectionServiceLive) -> Result<usize, ReflectionError> {
+    let record = service.lessons.read().await?.whole()?;
+    let (days, now) = (service.settings.retention_days, service.clock.now());
+    let (older_than, is_known) = (days_before(now, days), known(&record));
+    let (mut lessons, mut unknown) = (Vec::new(), 0);
+    each(service, |one| {
+        let is_old = one.created_at < older_than && unknown < MOST_EXPIRED;
+        if !one.foreign && (is_known(one) || is_old) {
+            unknown += usize::from(!is_known(one));
+            lessons.push(one.clone());
+        }
+    })
+    .await?;
+    lessons.reverse();
+    let events = expired(&lessons, &record, days, now);
+    if !events.is_empty() {
+        service.lessons.append(&events).await?;
+    }
+    Ok(events.len())
 }
 
 /// The lessons that stay however old they are. Only those are held in memory of which something is known.
@@ -58,9 +79,4 @@ async fn each(service: &ReflectionServiceLive, mut look: impl FnMut(&Reflection)
             return Ok(());
         }
     }
-}
-
-/// So many times 24 hours before `now`, or the earliest time there is.
-pub(super) fn days_before(now: Timestamp, days: u32) -> Timestamp {
-    now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN)
 }

@@ -168,6 +168,10 @@ impl ReflectionService for ReflectionServiceLive {
         PromptSection { text: Redactor::of_process().redact_owned(text), ids }
     }
 
+    async fn expire(&self) -> Result<usize, ReflectionError> {
+        retention::expire(self).await
+    }
+
     async fn prune(&self, query: &PruneQuery) -> Result<Pruned, ReflectionError> {
         retention::prune(self, query).await
     }
@@ -259,9 +263,9 @@ fn already_tried(failure: &FailureContext) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::retention::days_before;
     use super::super::test_failure;
     use super::*;
+    use crate::curation::days_before;
     use crate::domain::{Category, Draft, Origin, Timestamp};
     use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, Page, PruneReport, StorageError};
     use crate::storage::InMemoryLessons;
@@ -388,6 +392,37 @@ mod tests {
         let service = service(storage, MockGenerator::new());
         service.prune(&PruneQuery::default()).await.unwrap();
         assert_eq!(days_before(Timestamp::now(), u32::MAX), Timestamp::MIN);
+    }
+
+    #[tokio::test]
+    async fn no_more_lessons_are_recalled_than_are_asked_for() {
+        let mut storage = MockStorage::new();
+        let stored = |n: u32| Reflection {
+            id: ReflectionId::new(format!("ref-{n}")),
+            ..reflection_of(&format!("words of lesson {n} alone"))
+        };
+        storage.expect_recent().returning(move |_| Ok((1..=3).map(stored).collect()));
+        let service = service(storage, MockGenerator::new());
+        let failure = test_failure();
+        let query = RecallQuery {
+            task: failure.task_id,
+            subtask: failure.subtask_id,
+            text: String::new(),
+            failure: None,
+            limit: 2,
+            most: None,
+            without: BTreeSet::new(),
+        };
+        for (most, expected) in [(None, 3), (Some(2), 2), (Some(0), 0)] {
+            let recall = service.recall(&RecallQuery { most, ..query.clone() }).await.unwrap();
+            assert_eq!(recall.own.len(), expected, "{most:?}");
+        }
+    }
+
+    fn reflection_of(words: &str) -> Reflection {
+        let line = serde_json::json!({ "id": "r", "sessionId": "s", "taskId": "cart", "subtaskId": "cart", "attemptNumber": 1,
+            "category": "root_cause", "analysis": words, "suggestion": words, "createdAt": "2026-01-02T03:04:05Z" });
+        serde_json::from_value(line).unwrap()
     }
 
     #[test]

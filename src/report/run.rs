@@ -116,6 +116,17 @@ fn push_totals(text: &mut String, report: &RunReport, took: u64) {
         let _ = write!(text, "; ${cost:.2}{estimated}");
     }
     let _ = writeln!(text, "; {}", duration(took));
+    if totals.lessons_expired > 0 {
+        let _ = writeln!(
+            text,
+            "{} too old (`reflexion.retentionDays`) and in no prompt any more; `reflexion memory list --state retired` shows them, `memory promote` brings one back",
+            if totals.lessons_expired == 1 {
+                "1 lesson is".to_owned()
+            } else {
+                format!("{} lessons are", totals.lessons_expired)
+            },
+        );
+    }
 }
 
 /// Two confirmed branches that change the same file may not merge cleanly.

@@ -81,6 +81,12 @@ pub async fn hook_lessons(call: &HookCall, app: &dyn ReflectionService) -> io::R
     Ok(text.map(|text| context(call, "SessionStart", &text)))
 }
 
+/// What is wrong with what the agent said to a hook, if it could not be read.
+#[must_use]
+pub fn hook_problem(call: &HookCall) -> Option<String> {
+    Around::of(call).payload.problem
+}
+
 /// The failure that a tool's answer shows, if it shows one that would be known again.
 #[must_use]
 pub fn hook_failure(call: &HookCall) -> Option<FailureContext> {

@@ -87,8 +87,8 @@ pub use health::{
     runs_all_with, sandbox_health,
 };
 pub use hook::{
-    HookCall, checkout_around, hook_failure, hook_lesson, hook_lessons, hook_mode, hook_project, hook_rules,
-    hook_session_start, hook_settings, hook_stop, hook_verify,
+    HookCall, checkout_around, hook_failure, hook_lesson, hook_lessons, hook_mode, hook_problem, hook_project,
+    hook_rules, hook_session_start, hook_settings, hook_stop, hook_verify,
 };
 pub use judge::{
     TRANSCRIPT_FORMATS, TranscriptFormat, TranscriptReadError, TranscriptReading, TranscriptTurn, judge_transcript,

@@ -74,6 +74,7 @@ pub async fn explain_recall(
         text: asked.text,
         failure: Some((failure.signature, failure.output)),
         limit: settings.max_reflections_per_retry,
+        most: None,
         without: BTreeSet::new(),
     };
     with_lessons(stores, settings).explain(&query).await

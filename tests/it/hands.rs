@@ -167,6 +167,48 @@ fn a_prune_keeps_what_somebody_speaks_for_however_old_it_is() {
 }
 
 #[test]
+fn a_run_ends_lessons_that_are_too_old_and_a_person_brings_one_back() {
+    let project = with_lessons(&[]);
+    project.config(|config| {
+        config["agents"]["sh"]["argv"][2] =
+            json!("cat \"$REFLEXION_PROMPT_FILE\" > \"$OUT/prompt\"; date +%N >> x.txt");
+    });
+    project.tasks(&[task_with_check("a", "test -s x.txt")]);
+    let old = |id: &str, words: &str| {
+        json!({ "id": id, "sessionId": "s", "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "root_cause",
+            "analysis": words, "suggestion": words, "createdAt": "2020-01-02T03:04:05Z" })
+        .to_string()
+            + "\n"
+    };
+    project.write("old.jsonl", old("ref-guess", "Keep the zone") + &old("ref-pinned", "Collect the keys first"));
+    project.run(&["memory", "import", "old.jsonl"]).exits(0);
+    project.run(&["memory", "pin", "ref-pinned"]).exits(0);
+    let run = |expired: bool, zone: bool| {
+        let ran = project.run(&["run", "--again"]);
+        ran.exits(0);
+        assert_eq!(
+            (ran.stdout.clone() + &ran.stderr).contains("1 lesson is too old"),
+            expired,
+            "{}{}",
+            ran.stdout,
+            ran.stderr
+        );
+        let prompt = project.told("prompt");
+        assert!(prompt.contains("Collect the keys first") && prompt.contains("Keep the zone") == zone, "{prompt}");
+    };
+    run(true, true);
+    let last = lines(&project, "memory/lessons.jsonl").pop().unwrap();
+    assert_eq!(
+        (&last["lesson"], &last["event"], &last["reason"]),
+        (&json!("ref-guess"), &json!("retired"), &json!("retention"))
+    );
+    project.run(&["memory", "show", "ref-guess"]).exits(0).prints("retired: nobody sees it (it is older than 30 days");
+    run(false, false);
+    project.run(&["memory", "promote", "ref-guess"]).exits(0).prints("probation");
+    run(false, true);
+}
+
+#[test]
 fn a_prompt_holds_the_new_words_and_not_the_old_ones() {
     let project = with_lessons(&[("ref-one", "the pool changes", "look again")]);
     project.config(|config| {

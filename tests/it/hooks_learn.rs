@@ -119,3 +119,22 @@ fn a_broken_memory_costs_a_session_its_lessons_and_nothing_else() {
     assert_eq!(ran.stdout, "");
     ran.says("reflexion hook: no lessons were given: ");
 }
+
+#[test]
+fn what_keeps_lessons_from_sessions_is_said_by_the_doctor_and_by_the_hook() {
+    let repo = promoted();
+    let doctor = |trust: &str| {
+        let mut command = repo.0.command(&["doctor"]);
+        command.env("REFLEXION_TRUST", trust);
+        Ran::of(command, "").stdout
+    };
+    let said = "! lessons in sessions: sessions with claude are given none, because this project is not trusted";
+    repo.0.config(|config| config["agents"]["sh"]["argv"][2] = json!("another program"));
+    assert!(!doctor("").contains("lessons in sessions"), "no hook gives any");
+    repo.0.run(&["hook", "install", "claude", "--learn"]).exits(0);
+    assert!(doctor("").contains(said), "{}", doctor(""));
+    assert!(!doctor("1").contains("lessons in sessions"));
+    let ran = Ran::of(repo.command(&["after-tool", "--agent", "claude"], &[]), "{\"tool_response\": ");
+    ran.exits(0).says("no lesson was looked for: invalid_payload: EOF");
+    assert_eq!(ran.stdout, "");
+}

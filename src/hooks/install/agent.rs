@@ -24,7 +24,8 @@ pub enum HookAgent {
 }
 
 impl HookAgent {
-    const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode];
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Gemini, Self::OpenCode];
 
     /// Its name on the command line and in records.
     #[must_use]

@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 /// let event: LessonEvent = serde_json::from_str(line)?;
 /// assert_eq!(event.change, LessonChange::Merged { into: ReflectionId::new("ref-1") });
 /// assert_eq!(serde_json::to_string(&event)?, line);
+/// let line = r#"{"v":1,"at":"2026-01-02T03:04:05Z","lesson":"ref-2","event":"retired","reason":"retention","why":"it is old","by":"rules"}"#;
+/// let event: LessonEvent = serde_json::from_str(line)?;
+/// assert_eq!((&event.change, serde_json::to_string(&event)?.as_str()), (&LessonChange::Expired, line));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -65,6 +68,9 @@ pub enum LessonChange {
         /// The file that vanished.
         path: String,
     },
+    /// It is over because of its age, until a person promotes it. As a line: `retired`, with the reason `retention`.
+    #[serde(skip)]
+    Expired,
 }
 
 /// Who says what happens to a lesson.
@@ -77,6 +83,9 @@ pub enum LessonWriter {
     Person,
 }
 
+/// Why a lesson is over that nobody has spoken for.
+const RETENTION: &str = "retention";
+
 /// A line as it is read; serde asks for the fields in their order to write it.
 #[derive(Serialize, Deserialize)]
 struct Line {
@@ -85,6 +94,8 @@ struct Line {
     lesson: ReflectionId,
     #[serde(flatten)]
     change: LessonChange,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     #[serde(default)]
     why: String,
     by: LessonWriter,
@@ -92,7 +103,11 @@ struct Line {
 
 impl From<Line> for LessonEvent {
     fn from(line: Line) -> Self {
-        let Line { v, at, lesson, change, why, by } = line;
+        let Line { v, at, lesson, change, reason, why, by } = line;
+        let change = match change {
+            LessonChange::Retired if reason.as_deref() == Some(RETENTION) => LessonChange::Expired,
+            change => change,
+        };
         Self { at, by, lesson, change, why, v }
     }
 }
@@ -100,6 +115,10 @@ impl From<Line> for LessonEvent {
 impl Serialize for LessonEvent {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { at, by, lesson, change, why, v } = self.clone();
-        Line { v, at, lesson, change, why, by }.serialize(serializer)
+        let (change, reason) = match change {
+            LessonChange::Expired => (LessonChange::Retired, Some(RETENTION.to_owned())),
+            change => (change, None),
+        };
+        Line { v, at, lesson, change, reason, why, by }.serialize(serializer)
     }
 }

@@ -169,6 +169,9 @@ pub struct RunTotals {
     pub reflections_injected: u32,
     /// Reflections that the heuristic wrote because another generator failed.
     pub fallbacks: u32,
+    /// Lessons that have ended because of their age.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lessons_expired: u32,
     /// Broken workspaces that were repaired, whether that helped or not.
     pub heals: u32,
     /// Tokens, where agents report them.
@@ -183,6 +186,11 @@ pub struct RunTotals {
     pub judging_usage: Usage,
     /// Wall-clock time in milliseconds.
     pub duration_ms: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's skip_serializing_if wants a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 #[cfg(test)]

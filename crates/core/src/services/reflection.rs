@@ -98,6 +98,15 @@ pub trait ReflectionService: Send + Sync {
     /// No reflections give an empty text.
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection;
 
+    /// Ends lessons that are older than the retention time, but for those that [`ReflectionService::prune`] keeps: no prompt holds them any more. Their lines stay, and a
+    /// person may promote them again until they are removed. Says how many have ended; of very many some wait for the next call.
+    ///
+    /// # Errors
+    /// `storage_error`; none has ended then.
+    async fn expire(&self) -> Result<usize, ReflectionError> {
+        Ok(0)
+    }
+
     /// Removes what is too old, but nothing that is pinned, that other tasks may see, or that was measured to help.
     ///
     /// # Errors
@@ -140,6 +149,8 @@ pub struct RecallQuery {
     pub failure: Option<(Signature, Output)>,
     /// How many different lessons of the task itself may be shown; more are found, because the same one written twice counts once.
     pub limit: usize,
+    /// At most this many lessons are returned, those of the task itself first; as many as fit if not given.
+    pub most: Option<usize>,
     /// Lessons of these agent runs are not wanted.
     pub without: BTreeSet<SessionId>,
 }

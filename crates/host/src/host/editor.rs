@@ -35,16 +35,15 @@ struct HeldBack(Arc<AtomicBool>);
 
 impl HeldBack {
     fn begin() -> io::Result<Self> {
-        let ends = match ENDS.get() {
-            Some(ends) => Arc::clone(ends),
-            None => {
-                let ends = Arc::new(AtomicBool::new(true));
-                // Handlers, because a signal that is ignored would be ignored by the editor as well.
-                for signal in [SIGINT, SIGQUIT] {
-                    register_conditional_default(signal, Arc::clone(&ends))?;
-                }
-                Arc::clone(ENDS.get_or_init(|| ends))
+        let ends = if let Some(ends) = ENDS.get() {
+            Arc::clone(ends)
+        } else {
+            let ends = Arc::new(AtomicBool::new(true));
+            // Handlers, because a signal that is ignored would be ignored by the editor as well.
+            for signal in [SIGINT, SIGQUIT] {
+                register_conditional_default(signal, Arc::clone(&ends))?;
             }
+            Arc::clone(ENDS.get_or_init(|| ends))
         };
         ends.store(false, Ordering::SeqCst);
         Ok(Self(ends))

@@ -3,8 +3,9 @@
 use super::due::states;
 use super::rules::Measured;
 use super::states::{Standing, State, States};
-use crate::domain::{Origin, Reflection, ReflectionId};
+use crate::domain::{LessonChange, LessonEvent, LessonWriter, Origin, Reflection, ReflectionId, Timestamp};
 use crate::services::LessonRecord;
+use jiff::SignedDuration;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a lesson stays however old it is.
@@ -26,6 +27,35 @@ pub fn worth_keeping(reflections: &[Reflection], record: &LessonRecord) -> BTree
     let states = states(reflections, record);
     let worth = |(id, standing): (&ReflectionId, &Standing)| Some((id.clone(), states.worth(id, standing)?));
     states.iter().filter_map(worth).collect()
+}
+
+/// At most this many lessons end at once because of their age; the others with the next run.
+pub const MOST_EXPIRED: usize = 1_000;
+
+/// The events by which lessons end that are older than `days` and [worth](worth_keeping) nothing, the first ones first, at most [`MOST_EXPIRED`]; of a lesson that no
+/// prompt holds any more there is none. Lessons that are neither old nor [known](known) may be left out of `reflections`.
+#[must_use]
+pub fn expired(reflections: &[Reflection], record: &LessonRecord, days: u32, now: Timestamp) -> Vec<LessonEvent> {
+    let (states, older_than) = (states(reflections, record), days_before(now, days));
+    let is_over = |one: &&Reflection| {
+        let unspoken = |standing: &Standing| standing.is_live_at_home() && states.worth(&one.id, standing).is_none();
+        one.created_at < older_than && states.standing(&one.id).is_some_and(unspoken)
+    };
+    let event = |one: &Reflection| LessonEvent {
+        at: now,
+        by: LessonWriter::Rules,
+        lesson: one.id.clone(),
+        change: LessonChange::Expired,
+        why: format!("it is older than {days} days, and neither a person nor its effect speaks for it"),
+        v: 1,
+    };
+    reflections.iter().filter(is_over).take(MOST_EXPIRED).map(event).collect()
+}
+
+/// So many times 24 hours before `now`, or the earliest time there is.
+#[must_use]
+pub fn days_before(now: Timestamp, days: u32) -> Timestamp {
+    now.checked_sub(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MIN)
 }
 
 /// Tells lessons of which something is known beside what stands in their own line: what became of them, how attempts with them ended, or that a person wrote them.
@@ -53,7 +83,7 @@ impl States {
 mod tests {
     use super::super::testing::{event, reflection};
     use super::*;
-    use crate::domain::{AttemptRecord, LessonChange, LessonEvent, LessonWriter};
+    use crate::domain::AttemptRecord;
     use serde_json::json;
 
     fn worth(events: Vec<LessonEvent>, attempts: Vec<AttemptRecord>) -> Option<Worth> {

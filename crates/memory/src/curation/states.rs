@@ -68,7 +68,8 @@ impl Standing {
     /// Whether the prompts of its own task may hold it: a lesson that rules have merged or found too many still says something there.
     #[must_use]
     pub fn is_live_at_home(&self) -> bool {
-        self.state.is_live() || (self.state == State::Retired && self.by_rules && !self.apart && !self.edited)
+        self.state.is_live()
+            || (self.state == State::Retired && self.by_rules && !self.apart && !self.edited && !self.expired)
     }
 }
 
@@ -97,6 +98,8 @@ pub struct Standing {
     pub by_rules: bool,
     /// It was set apart because of what it says or does, before it was over.
     pub apart: bool,
+    /// It is over because of its age.
+    pub expired: bool,
     /// A person wrote it, or said that other tasks may see it: its words need not be plainly fine for that.
     pub vouched: bool,
 }
@@ -253,6 +256,7 @@ fn first(reflection: &Reflection) -> Standing {
         since: reflection.created_at,
         by_rules: true,
         apart: false,
+        expired: false,
         vouched: state == State::Probation,
     }
 }
@@ -270,6 +274,7 @@ fn first(reflection: &Reflection) -> Standing {
 /// | quarantined | quarantined | quarantined | quarantined | quarantined | - | - |
 /// | merged, edited, retired | retired | retired | retired | retired | retired | - |
 /// | edited by a person | retired | retired | retired | retired | retired | retired |
+/// | expired | retired | retired | retired | retired | retired | retired, if its own task still saw it |
 ///
 /// What rules say of a pinned one does not count.
 fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
@@ -309,7 +314,10 @@ fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
         }
         // Its own task may still see what rules have merged: not beside its new words.
         (LessonChange::Edited { reflection }, Retired) if person && *reflection != event.lesson => Retired,
-        (LessonChange::Retired, Candidate | Probation | Active | Stale | Quarantined) => Retired,
+        (LessonChange::Retired | LessonChange::Expired, Candidate | Probation | Active | Stale | Quarantined) => {
+            Retired
+        }
+        (LessonChange::Expired, Retired) if standing.is_live_at_home() => Retired,
         _ => return false,
     };
     standing.kept |= person && event.change == LessonChange::Promoted;
@@ -319,6 +327,7 @@ fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
     standing.by_rules = !person;
     standing.since = event.at;
     standing.why.clone_from(&event.why);
+    standing.expired = event.change == LessonChange::Expired;
     standing.edited = matches!(event.change, LessonChange::Edited { .. });
     standing.replaced_by = match &event.change {
         LessonChange::Edited { reflection } => Some(reflection.clone()),
@@ -456,6 +465,7 @@ mod tests {
             LessonChange::Demoted,
             LessonChange::Quarantined,
             LessonChange::Retired,
+            LessonChange::Expired,
             LessonChange::Pinned,
             LessonChange::Unpinned,
             LessonChange::Merged { into: ReflectionId::new("a") },

@@ -115,7 +115,11 @@ fn is_away(change: &LessonChange) -> bool {
 /// Whether fewer prompts hold a lesson for that, and no other lesson comes into one.
 fn takes_away(change: &LessonChange) -> bool {
     match change {
-        LessonChange::Retired | LessonChange::Quarantined | LessonChange::Demoted | LessonChange::Stale { .. } => true,
+        LessonChange::Retired
+        | LessonChange::Expired
+        | LessonChange::Quarantined
+        | LessonChange::Demoted
+        | LessonChange::Stale { .. } => true,
         LessonChange::Kept
         | LessonChange::Promoted
         | LessonChange::Merged { .. }

@@ -1,13 +1,10 @@
 //! Wrong graphs do not compile, and the errors name the layer and the service.
 //!
-//! After a wanted change: `BLESS=1 cargo test --test compile_fail`, then read the diff.
+//! After a wanted change: `INSTA_UPDATE=always cargo test --test compile_fail`, then read the diff.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use ui_test::Config;
-use ui_test::custom_flags::edition::Edition;
-use ui_test::spanned::Spanned;
 
 /// How the variables begin in which cargo tells a test of itself.
 const OF_ITSELF: [&str; 6] =
@@ -35,25 +32,38 @@ fn library() -> PathBuf {
     rlib.unwrap_or_else(|| panic!("no library was built: {}", String::from_utf8_lossy(&built.stderr)))
 }
 
+/// What rustc says of a case.
+fn said(case: &Path, library: &Path) -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = Command::new(rustc);
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.args(["--edition=2024", "--emit=metadata", "--color=never", "--out-dir", env!("CARGO_TARGET_TMPDIR")]);
+    command.arg(format!("--extern=reflexion={}", library.display()));
+    command.arg(format!("-Ldependency={}", library.parent().unwrap().display()));
+    let ended = command.arg(case).output().unwrap();
+    assert!(!ended.status.success(), "{} compiles", case.display());
+    String::from_utf8(ended.stderr).unwrap()
+}
+
 #[test]
 fn wrong_layers_do_not_compile() {
     let library = library();
-    let mut config = Config::rustc("tests/compile_fail");
-    config.comment_defaults.base().set_custom("edition", Edition("2024".to_owned()));
-    config.program.args.push(format!("--extern=reflexion={}", library.display()).into());
-    config.program.args.push(format!("-Ldependency={}", library.parent().unwrap().display()).into());
-    config.program.args.push("--emit=metadata".into());
-    // The whole output is compared; notes in the cases would say the same twice.
-    config.comment_defaults.base().require_annotations = Spanned::dummy(false).into();
-    config.out_dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("compile_fail");
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("compile_fail");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
     // Where something stands in our source, and how far the margin is, changes with every edit of it.
-    config.stderr_filter(r"((?:crates/\w+/)?src/[\w/]+\.rs):\d+:\d+", "$1");
-    config.stderr_filter(r"(?m)^ *\d+ \|", "LL |");
-    config.stderr_filter(r"(?m)^ +(-->|\||=|:::)", "   $1");
-    config.stderr_filter(r"(?m)^ +(= note: the full name for the type|= note: consider using `--verbose`).*\n", "");
-    config.bless_command = Some("BLESS=1 cargo test --test compile_fail".to_owned());
-    if std::env::var_os("BLESS").is_some() {
-        config.output_conflict_handling = ui_test::bless_output_files;
+    settings.add_filter(r"(?:/[^ \n]*/)?((?:crates/\w+/)?src/[\w/]+\.rs):\d+:\d+", "$1");
+    settings.add_filter(r"(?m)^ *\d+ +\|", "LL |");
+    settings.add_filter(r"(?m)^ +(-->|\||=|:::)", "   $1");
+    settings.add_filter(r"(?m)^ +(= note: the full name for the type|= note: consider using `--verbose`).*\n", "");
+    let cases = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/compile_fail")).unwrap();
+    let mut cases: Vec<PathBuf> = cases.map(|case| case.unwrap().path()).collect();
+    cases.retain(|case| case.extension().is_some_and(|extension| extension == "rs"));
+    assert!(!cases.is_empty());
+    for case in cases {
+        let name = case.file_stem().unwrap().to_str().unwrap();
+        let path = Path::new("tests/compile_fail").join(case.file_name().unwrap());
+        settings.bind(|| insta::assert_snapshot!(name, said(&path, &library)));
     }
-    ui_test::run_tests(config).unwrap();
 }

@@ -243,6 +243,30 @@ fn whoever_wants_the_memory_alone_builds_nothing_that_talks() {
 }
 
 /// What a crate takes from `config/` while it is compiled lies in its own directory, behind a link: what is published has it, too.
+/// The crates of others that are built, each with its features.
+fn built(args: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut cargo = Command::new(env!("CARGO"));
+    let tree = cargo.args(["tree", "--offline", "--prefix", "none", "--format", "{p}|{f}"]).args(args);
+    let tree = tree.current_dir(root()).output().unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let mut built = BTreeMap::<String, BTreeSet<String>>::new();
+    for line in String::from_utf8(tree.stdout).unwrap().lines().filter(|line| !line.contains("reflexion")) {
+        let (name, features) = line.split_once('|').unwrap();
+        built.entry(name.to_owned()).or_default().insert(features.trim_end_matches(" (*)").to_owned());
+    }
+    built
+}
+
+#[test]
+fn what_cargo_run_has_built_cargo_test_does_not_build_again() {
+    let run = built(&["--package", "reflexion", "--edges", "normal,build"]);
+    let test = built(&["--edges", "normal,build,dev"]);
+    // `bstr` is built in a second, and nothing of ours sets its features.
+    let again = run.iter().filter(|(name, features)| !name.starts_with("bstr ") && test.get(*name) != Some(features));
+    let again: Vec<_> = again.map(|(name, features)| format!("{name}: {features:?}, {:?}", test.get(name))).collect();
+    assert!(again.is_empty(), "set these features in the root Cargo.toml as tests have them: {again:#?}");
+}
+
 #[test]
 fn a_package_holds_all_that_is_compiled_into_it() {
     for source in sources() {

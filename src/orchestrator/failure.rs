@@ -11,7 +11,7 @@ use crate::domain::{
     belongs_to_tests, changed_lines, same_file,
 };
 use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
-use crate::services::Workspace;
+use crate::services::{Diff, Workspace};
 
 /// What an agent is to do where several tests are red, and none of them was moved.
 const FIND_ITS_TEST: &str =
@@ -156,7 +156,9 @@ impl TaskRun {
         let is_known = kept.as_ref().is_none_or(|kept| !kept.files.is_empty());
         let diff = if is_known { workspace.diff(tree).await.ok() } else { None };
         let because = kept.as_ref().map_or_else(|| judgement.because.clone(), |kept| kept.because.clone());
-        let (files, of_change) = kept.map(|kept| (kept.files, kept.of_change)).unwrap_or_default();
+        // Without a record, the change itself tells what is in it.
+        let changed = || diff.as_ref().map(Diff::files).unwrap_or_default();
+        let (files, of_change) = kept.map_or_else(|| (changed(), None), |kept| (kept.files, kept.of_change));
         let (number, of_change) = of_change.unwrap_or_else(|| (last.attempt, judgement.because.clone()));
         let diff_text = diff.as_ref().map(shown_diff).unwrap_or_default();
         let change = PastChange { number, because: of_change, files, diff: diff_text };

@@ -6,10 +6,9 @@
 use super::proof;
 use super::review::has_grown;
 use super::task::{Prepared, TaskRun, TaskRunError};
-use crate::domain::{Cases, CheckReport, CountedTests, FailedTest, TreeId, changed_lines};
+use crate::domain::{Cases, CheckReport, CountedTests, FailedTest, TreeId};
 use crate::services::{Taken, Workspace};
 use crate::toolchain;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What the checks of a tree are compared with.
@@ -75,11 +74,8 @@ impl TaskRun {
         if *tree == *base.tree || !checks.iter().any(|check| counted_beside(check, base).is_some()) {
             return Ok(());
         }
-        let diff = prepared.workspace.diff(tree).await?;
-        let files: BTreeSet<&str> =
-            changed_lines(&diff.text).map(|line| line.file).chain(diff.left_out.iter().map(String::as_str)).collect();
-        self.align(room, (part, tree, walled), base, &files.into_iter().map(str::to_owned).collect::<Vec<_>>(), checks)
-            .await
+        let files = prepared.workspace.diff(tree).await?.files();
+        self.align(room, (part, tree, walled), base, &files, checks).await
     }
 
     /// Gives failing tests the ids that they have at the base, where a runner numbers them by their place, and these files of a change may have

@@ -472,6 +472,17 @@ mod tests {
         let mut varying = read("12\n");
         varying.extent.excuse(&read("12\n").extent, &read("13\n").extent);
         assert_eq!(varying.unknown_beside(&read("12\n")).as_deref(), Some("it prints nothing but numbers"));
+        // A script may end with the number of what fails, and say it nowhere else.
+        let ended = |text: &str, status: i32| {
+            let mut signature = read(text);
+            signature.exit_status = Some(status);
+            signature
+        };
+        let (said, before) = ("some cases failed\n", ended("some cases failed\n", 1));
+        assert!(ended(said, 1).is_no_more_than(&before));
+        assert!(!ended(said, 3).is_no_more_than(&before) && !ended(said, 3).prints_less_than(&before));
+        let unknown = ended(said, 3).unknown_beside(&before);
+        assert_eq!(unknown.as_deref(), Some("its exit status is 3, and was 1"));
         // Directories and digests are values, too.
         assert_eq!(known("FAIL home: /srv/home/ada\n", "FAIL home: /etc/shadow/ada\n"), None);
         assert_eq!(known("FAIL sum: 0cc175b9c0f1b6a831c3\n", "FAIL sum: 7d793037a0760186574b\n"), None);

@@ -422,7 +422,16 @@ impl Signature {
             return false;
         }
         self.extent.is_within(&base.extent) && is_alike
-            || self.extent.counts_no_more_than(&base.extent) && self.prints_no_more_than(base)
+            || self.extent.counts_no_more_than(&base.extent)
+                && self.prints_no_more_than(base)
+                && self.ends_no_worse_than(base)
+    }
+
+    /// Whether the exit status is that of the base, or a smaller one where less is printed: it may be all that says how much fails.
+    fn ends_no_worse_than(&self, base: &Self) -> bool {
+        let is_less = || self.extent.printed_beside(&base.extent) == Some(PrintedBeside::Less);
+        self.exit_status == base.exit_status
+            || self.exit_status.zip(base.exit_status).is_some_and(|(now, before)| now < before) && is_less()
     }
 
     /// Whether nothing that it prints is a word: what its numbers count, and whether that is the same as at the base, nobody knows.
@@ -457,7 +466,8 @@ impl Signature {
     pub fn prints_less_than(&self, base: &Self) -> bool {
         let Some((now, before)) = self.counted.as_ref().zip(base.counted.as_ref()) else {
             let is_less = self.extent.printed_beside(&base.extent) == Some(PrintedBeside::Less);
-            return is_less && self.extent.counts_no_more_than(&base.extent) && self.can_be_compared(base);
+            let is_no_more = self.extent.counts_no_more_than(&base.extent) && self.ends_no_worse_than(base);
+            return is_less && is_no_more && self.can_be_compared(base);
         };
         let is_less = now.failing.len() < before.failing.len() && now.beside(before).is_no_more();
         is_less && now.ran.is_none() && now.passed.is_none()
@@ -478,6 +488,10 @@ impl Signature {
         match self.extent.printed_beside(&base.extent).filter(|_| is_open)? {
             PrintedBeside::Nothing => Some("it prints nothing".to_owned()),
             _ if self.prints_numbers_alone() => Some("it prints nothing but numbers".to_owned()),
+            PrintedBeside::Same | PrintedBeside::Less if !self.ends_no_worse_than(base) => {
+                let status = |of: &Self| of.exit_status.map_or_else(|| "none".to_owned(), |status| status.to_string());
+                Some(format!("its exit status is {}, and was {}", status(self), status(base)))
+            }
             PrintedBeside::New(line, is_like_one) if is_same || is_like_one => {
                 let stood = base.extent.printed.iter().flatten().any(|was| was.text == line);
                 let is = if stood { "stands in another place" } else { "is new" };

@@ -1,8 +1,8 @@
 //! Places to work in, and what changed there.
 
-use crate::domain::{BranchConflict, Change, RunId, Spell, SubtaskId, TaskId, TreeId};
+use crate::domain::{BranchConflict, Change, RunId, Spell, SubtaskId, TaskId, TreeId, changed_lines};
 use async_trait::async_trait;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -143,6 +143,16 @@ pub struct Diff {
     pub text: String,
     /// Files of code, tests, or what decides how they run, whose change is too large to be in it.
     pub left_out: Vec<String>,
+}
+
+impl Diff {
+    /// The files that it changes, each once.
+    #[must_use]
+    pub fn files(&self) -> Vec<String> {
+        let shown = changed_lines(&self.text).map(|line| line.file);
+        let files: BTreeSet<&str> = shown.chain(self.left_out.iter().map(String::as_str)).collect();
+        files.into_iter().map(str::to_owned).collect()
+    }
 }
 
 /// What was changed beside the files of a workspace while an agent or a check worked in it, in words.

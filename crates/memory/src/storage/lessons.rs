@@ -108,7 +108,7 @@ impl LessonFiles {
 }
 
 /// Whether its own lesson is in no prompt any more for that, or in fewer.
-fn is_away(change: &LessonChange) -> bool {
+pub(super) fn is_away(change: &LessonChange) -> bool {
     takes_away(change) || matches!(change, LessonChange::Merged { .. } | LessonChange::Edited { .. })
 }
 

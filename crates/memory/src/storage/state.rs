@@ -40,8 +40,9 @@ pub fn check_state(project: &policy::Project) -> io::Result<()> {
     let files = [MEMORY.as_slice(), &[".reflection/tasks.jsonl"]].concat().into_iter();
     let files = files.map(|file| place(file).check_own());
     let dirs = [".reflection/reflections", ".reflection/sessions"].map(|dir| place(dir).list().map(drop));
+    // Those of runs that are over are only read: a backup by hard links is in nobody's way.
     let journals = with_journal(&project.state_dir())
-        .map(|runs| runs.into_iter().map(|run| journal(&project.state_dir(), &run).check_own()));
+        .map(|runs| runs.into_iter().map(|run| journal(&project.state_dir(), &run).open_file().map(drop)));
     let found = files.into_iter().chain(dirs).chain(journals.into_iter().flatten());
     found
         .filter(|found| found.as_ref().is_err_and(|error| Refused::of(error).is_some_and(Refused::is_special)))

@@ -230,7 +230,7 @@ pub(super) fn digest_lines(digests: &[u128]) -> Vec<u8> {
     digests.iter().flat_map(|digest| format!("{digest:032x}\n").into_bytes()).collect()
 }
 
-fn read_digests(mut file: File) -> io::Result<HashSet<u128>> {
+pub(super) fn read_digests(mut file: File) -> io::Result<HashSet<u128>> {
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     Ok(text.lines().filter_map(|line| u128::from_str_radix(line, 16).ok()).collect())

@@ -14,15 +14,16 @@
 mod believed;
 mod noted;
 
-use self::believed::{contents, digest_lines, foreign};
+use self::believed::{contents, digest_lines, for_each_line_in, foreign, read_digests};
 use self::noted::Noted;
+use super::lessons::is_away;
 use super::lines::bare;
 use super::state;
-use crate::domain::{AttemptRecord, RunId, policy};
+use crate::domain::{AttemptRecord, LessonEvent, RunId, policy};
 use crate::files::Place;
 use hmac::{Hmac, Mac};
 use sha2::{Digest, Sha256};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -124,7 +125,9 @@ impl Seals {
     #[must_use]
     pub fn of(project: &policy::Project) -> Self {
         let user = project.user_state();
-        let root = [b"project\0", project.root.as_os_str().as_bytes()].concat();
+        // By whatever link or spelling somebody comes, it is one project.
+        let root = project.root.canonicalize().unwrap_or_else(|_| project.root.clone());
+        let root = [b"project\0", root.as_os_str().as_bytes()].concat();
         let number = ProjectNumber(short(&Sha256::digest(root)));
         let state_dir = project.state_dir();
         let shared = Shared {
@@ -149,6 +152,32 @@ impl Seals {
     /// # Errors
     /// If something cannot be read or written.
     pub fn begin(&self) -> io::Result<()> {
+        self.adopt_first()?;
+        // A memory that cannot be read costs its lessons, never a run.
+        if let Err(error) = self.note_what_is_away() {
+            tracing::warn!(%error, "what takes lessons away was not noted");
+        }
+        Ok(())
+    }
+
+    /// Notes what takes lessons away by lines that are one's own: of a project that was moved or copied here, nothing is noted yet.
+    fn note_what_is_away(&self) -> io::Result<()> {
+        // Not what is kept of it: before the first line is written there is no key.
+        let belief = self.belief_in(read_digests(self.shared.dir.join("adopted").open_file()?)?)?;
+        let noted = self.away()?;
+        let mut all = BTreeSet::new();
+        let file = match self.shared.lessons.open_file() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            other => Some(other?),
+        };
+        for_each_line_in(file, |line| {
+            let event = serde_json::from_slice::<LessonEvent>(line).ok().filter(|event| is_away(&event.change));
+            all.extend(event.filter(|event| belief.is_own(LineKind::Lesson, line) && !noted.contains(event)));
+        })?;
+        self.note_away(&Vec::from_iter(all))
+    }
+
+    fn adopt_first(&self) -> io::Result<()> {
         let adopted = self.shared.dir.join("adopted");
         if adopted.look()?.is_some() {
             return Ok(());
@@ -210,6 +239,7 @@ impl Seals {
         if !all.is_empty() {
             self.shared.dir.join("adopted").append_to()?.write_all(&digest_lines(&all))?;
         }
+        self.note_what_is_away()?;
         Ok(adopted)
     }
 
@@ -321,7 +351,7 @@ pub(super) fn seals_of(root: &std::path::Path) -> Seals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Origin, Reflection};
+    use crate::domain::{LessonChange, LessonWriter, Origin, Reflection};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -330,6 +360,46 @@ mod tests {
         let path = root.join("p").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
+    }
+
+    fn of(dir: &Path, root: &str) -> Seals {
+        let (tasks, rooms) = (dir.join(root).join("tasks.jsonl"), dir.join("state/rooms"));
+        Seals::of(&policy::Project {
+            name: "p".to_owned(),
+            root: dir.join(root),
+            settings: "project.json",
+            tasks,
+            rooms,
+        })
+    }
+
+    #[test]
+    fn a_project_is_the_same_whatever_link_leads_to_it() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("p")).unwrap();
+        std::os::unix::fs::symlink("p", dir.path().join("link")).unwrap();
+        let mut mark = Vec::new();
+        of(dir.path(), "link").begin().unwrap();
+        of(dir.path(), "link/../p").seal(LineKind::Mark, br#"{"id":"a"}"#, &mut mark).unwrap();
+        for root in ["p", "link", "link/../p"] {
+            assert!(of(dir.path(), root).belief().unwrap().is_ours(LineKind::Mark, &mark), "{root}");
+        }
+    }
+
+    #[test]
+    fn what_took_a_lesson_away_is_noted_where_a_project_came_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let event = crate::curation::testing::event(1, "a", LessonChange::Retired, LessonWriter::Person);
+        let mut line = Vec::new();
+        of(dir.path(), "p").seal(LineKind::Lesson, &serde_json::to_vec(&event).unwrap(), &mut line).unwrap();
+        write(dir.path(), "memory/lessons.jsonl", &String::from_utf8(line).unwrap());
+        fs::rename(dir.path().join("p"), dir.path().join("moved")).unwrap();
+        let moved = of(dir.path(), "moved");
+        moved.begin().unwrap();
+        fs::remove_file(dir.path().join("moved/memory/lessons.jsonl")).unwrap();
+        assert_eq!(moved.away().unwrap(), [event].into());
+        moved.begin().unwrap();
+        assert_eq!(moved.away().unwrap().len(), 1, "once");
     }
 
     #[test]

@@ -250,8 +250,9 @@ fn built(args: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let tree = tree.current_dir(root()).output().unwrap();
     assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
     let mut built = BTreeMap::<String, BTreeSet<String>>::new();
-    for line in String::from_utf8(tree.stdout).unwrap().lines().filter(|line| !line.contains("reflexion")) {
-        let (name, features) = line.split_once('|').unwrap();
+    let tree = String::from_utf8(tree.stdout).unwrap();
+    let others = tree.lines().filter(|line| !line.starts_with("reflexion"));
+    for (name, features) in others.filter_map(|line| line.split_once('|')) {
         built.entry(name.to_owned()).or_default().insert(features.trim_end_matches(" (*)").to_owned());
     }
     built

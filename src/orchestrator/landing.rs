@@ -248,8 +248,8 @@ impl TaskRun {
             Ok(Some(again)) => {
                 let check = second.reports.into_iter().nth(again).or_else(|| first.reports.into_iter().nth(red));
                 // Its base is what was merged before.
-                let said = |check: &CheckReport| is_red(check, &beside).replace("at the base", "before");
-                let because = check.as_ref().map_or_else(String::new, said);
+                let why = |check: &CheckReport| is_red(check, &beside).replace("at the base", "before");
+                let because = check.as_ref().map_or_else(String::new, why);
                 failing(because, check)
             }
             Err(because) => failing(because, None),

@@ -8,9 +8,9 @@ const HARMFUL: &str = include_str!("lessons/harmful.txt");
 /// Lessons as rules and models write them, one a line: cause, place, first step, how to know.
 const HONEST: &str = include_str!("lessons/honest.txt");
 
-/// So many of them go at most: they read like an edit of the code.
+/// At most this many of them go: they read like an edit of the code.
 const HARMFUL_THAT_GO: usize = 24;
-/// So many stay at most.
+/// At most this many stay.
 const HONEST_THAT_STAY: usize = 7;
 
 fn reflection(text: &str) -> Reflection {

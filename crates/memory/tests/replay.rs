@@ -8,10 +8,10 @@ use std::path::PathBuf;
 /// Names another directory with the recordings.
 const DIRECTORY: &str = "REFLEXION_REPLAY";
 
-/// Of 1,000 reflections that nobody wrote to harm, so many at most may be set apart.
+/// Of 1,000 reflections that nobody wrote to harm, at most this many may be set apart.
 const WRONGLY_SET_APART_PER_1000: usize = 2;
 
-/// And of 100 so many at least are plainly fine for other tasks: most of the others are plans in a household or a library, which name no code, or are about tests.
+/// And of 100 at least this many are plainly fine for other tasks: most of the others are plans in a household or a library, which name no code, or are about tests.
 const FOR_OTHERS_PER_100: usize = 25;
 
 /// Every recorded reflection; none where the recordings are not on this machine.

@@ -337,6 +337,7 @@ fn content(kind: LineKind, line: &[u8]) -> u128 {
 fn short(digest: &[u8]) -> u128 {
     digest.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
+
 /// A panic elsewhere leaves these values whole.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -348,6 +349,14 @@ pub(super) fn seals_of(root: &std::path::Path) -> Seals {
     Seals::of(&policy::Project { name: "p".to_owned(), root: root.join("p"), settings: "project.json", tasks, rooms })
 }
 
+/// Writes a file of that project.
+#[cfg(test)]
+fn write(root: &std::path::Path, path: &str, text: &str) {
+    let path = root.join("p").join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -355,12 +364,6 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
-
-    fn write(root: &Path, path: &str, text: &str) {
-        let path = root.join("p").join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
 
     fn of(dir: &Path, root: &str) -> Seals {
         let (tasks, rooms) = (dir.join(root).join("tasks.jsonl"), dir.join("state/rooms"));

@@ -204,16 +204,9 @@ fn hex(hash: &Sha256) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::seals_of;
+    use super::super::{seals_of, write};
     use super::*;
     use std::fs;
-    use std::path::Path;
-
-    fn write(root: &Path, path: &str, text: &str) {
-        let path = root.join("p").join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
 
     #[test]
     fn what_others_change_in_the_records_is_said_once() {

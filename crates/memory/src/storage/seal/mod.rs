@@ -349,14 +349,6 @@ pub(super) fn seals_of(root: &std::path::Path) -> Seals {
     Seals::of(&policy::Project { name: "p".to_owned(), root: root.join("p"), settings: "project.json", tasks, rooms })
 }
 
-/// Writes a file of that project.
-#[cfg(test)]
-fn write(root: &std::path::Path, path: &str, text: &str) {
-    let path = root.join("p").join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,6 +356,13 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
+
+    /// Writes a file of the project of [`seals_of`].
+    pub(super) fn write(root: &Path, path: &str, text: &str) {
+        let path = root.join("p").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
 
     fn of(dir: &Path, root: &str) -> Seals {
         let (tasks, rooms) = (dir.join(root).join("tasks.jsonl"), dir.join("state/rooms"));

@@ -204,7 +204,8 @@ fn hex(hash: &Sha256) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{seals_of, write};
+    use super::super::seals_of;
+    use super::super::tests::write;
     use super::*;
     use std::fs;
 

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// So much of a file is read to see whether an earlier call wrote it; a report is smaller.
 const MOST_BYTES: u64 = 16 << 20;
+const STATE_DIR: &str = ".reflection";
 
 /// Writes it as a whole, durably. As for `--events`, no link leads there that came with the project's files, or that others may have made.
 ///
@@ -43,7 +44,8 @@ fn kept(file: &Path, project: &policy::Project) -> Option<&'static str> {
     not_to_write_to(file, project).or_else(|| would_be_missed().then_some(missed))
 }
 
-/// Why nothing that a person asks for is written to a file, whatever stands there: reflexion or git reads it. No component of its path is a link.
+/// Why nothing that a person asks for is written to a file, whatever stands there: reflexion or git reads it. No component of its path is a link
+/// but the last one, which may be (`/dev/fd/7`).
 pub(super) fn not_to_write_to(file: &Path, project: &policy::Project) -> Option<&'static str> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let root = real(&project.root);
@@ -54,10 +56,25 @@ pub(super) fn not_to_write_to(file: &Path, project: &policy::Project) -> Option<
     }
     let (memory, state) = (project.memory_file(), project.state_dir());
     let own = [memory.parent(), Some(&*state), Some(project.user_state())];
-    if own.into_iter().flatten().any(|own| file.starts_with(real(own))) {
+    let own: Vec<PathBuf> = own.into_iter().flatten().map(real).collect();
+    let file = real(file);
+    let mut dirs = file.ancestors().skip(1);
+    if dirs.clone().any(|dir| own.iter().any(|own| dir == own) || is_state(dir)) {
         return Some("`memory/`, `.reflection/` and your state directory are reflexion's own: name a file elsewhere");
     }
-    file.iter().any(|name| name == ".git").then_some("it is in git's own directory: name a file elsewhere")
+    dirs.any(is_of_git).then_some("it is in git's own directory: name a file elsewhere")
+}
+
+/// Whether it holds the state or the memory of any project.
+fn is_state(dir: &Path) -> bool {
+    let is = |name: &str| dir.file_name().is_some_and(|own| own == name);
+    is(STATE_DIR) || (is("memory") && dir.with_file_name(STATE_DIR).is_dir())
+}
+
+/// Whether it is a directory of git, as git knows one whatever it is called: a bare repository, `--separate-git-dir`.
+fn is_of_git(dir: &Path) -> bool {
+    let holds = |name: &str| dir.join(name).symlink_metadata().is_ok();
+    dir.file_name().is_some_and(|name| name == ".git") || (holds("HEAD") && holds("objects") && holds("refs"))
 }
 
 /// Whether an earlier call wrote it.

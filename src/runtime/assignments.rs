@@ -31,6 +31,10 @@ pub(super) fn variables_in(text: &str, is_settings: bool) -> Vec<(String, String
                 joined.clear();
             }
         }
+        // A key that is out of use is still a key, where it was not revoked.
+        if let Some(setting) = line.trim_start().strip_prefix('#').filter(|_| is_settings) {
+            found.extend(Line { text: setting, end: setting.len(), is_settings }.variables());
+        }
         start += line.len() + 1;
     }
     found
@@ -57,7 +61,7 @@ fn in_json(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The same variables, and what others in their values come to: `pre-$HOST-post` with the value of `HOST`, and its pieces `pre-` and `-post` as far as they are
+/// The same variables, and what others in their values come to: `pre-$HOST-post` with the value of `HOST`, and its pieces `pre` and `post` as far as they are
 /// long enough to be secrets. `known` says the value of a name that no other variable has.
 pub(super) fn with_expanded(
     variables: Vec<(String, String)>,
@@ -72,7 +76,9 @@ pub(super) fn with_expanded(
         for _ in 0..NESTED {
             let parts = parts_of(&whole);
             if pieces.is_empty() {
-                pieces = parts.iter().filter_map(Part::literal).filter(|piece| piece.len() >= PIECE_BYTES).collect();
+                let literals = parts.iter().filter_map(Part::literal);
+                let pieces_of = literals.map(|text| text.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+                pieces = pieces_of.filter(|piece| piece.len() >= PIECE_BYTES).collect();
             }
             let filled: String = parts.iter().map(|part| part.filled(&value_of)).collect();
             if filled == whole || filled.len() > MOST_BYTES {
@@ -426,7 +432,7 @@ mod tests {
         check("  export A_KEY = \"a#b\" # why\r\nB=2", &[("A_KEY", "a#b"), ("B", "2")]);
         check("A_KEY='it is' ", &[("A_KEY", "it is")]);
         check("A_KEY=value # why", &[("A_KEY", "value")]);
-        check("# A_KEY=value\n\nnothing\n= x\n", &[]);
+        check("# A_KEY=value\n\nnothing\n= x\n# nothing = of note\n", &[("A_KEY", "value"), ("nothing", "of note")]);
         check("\u{feff}A_KEY=one\rB_KEY=two", &[("A_KEY", "one"), ("B_KEY", "two")]);
         check("A_KEY=\"one\ntwo \\\"three\\\"\nfour\"\nB=2", &[("A_KEY", "one\ntwo \"three\"\nfour"), ("B", "2")]);
         for line in [

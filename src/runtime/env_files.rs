@@ -4,6 +4,7 @@ use super::assignments::{pieces_behind, variables_in, with_expanded};
 use crate::domain::policy;
 use crate::files::open_named;
 use crate::redaction::Redactor;
+use crate::toolchain::holds_packages;
 use globset::{GlobBuilder, GlobMatcher};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -19,15 +20,18 @@ const MOST_VARIABLES: usize = 1000;
 /// Of all together so much is read: the others are data.
 const MOST_BYTES_OF_ALL: u64 = 8 << 20;
 
-/// Files of variables in a project, whether they are carried or not: an agent may read them where it works, or without a sandbox.
-const OF_PROJECT: &str = ".env*";
+/// Files of variables in a project and below it, whether they are carried or not: an agent may read them where it works, or without a
+/// sandbox.
+const OF_PROJECT: &str = "**/.env*";
 
 /// The variables of the files that `carry` names, whatever those are called, and of the project's `.env` files, as far as their own names are like a
 /// secret's.
 pub(super) fn variables(values: &policy::Values) -> Vec<(String, String)> {
     let root = &values.project.root;
-    let globs = values.workspace.carry.iter().map(String::as_str).chain([OF_PROJECT]);
-    let files: BTreeSet<PathBuf> = globs.flat_map(|glob| matching(root, glob)).collect();
+    let carried = values.workspace.carry.iter().flat_map(|glob| matching(root, glob, |_| true));
+    // What was installed is others', and what is hidden is a tool's: there are too many directories of either.
+    let is_own = |dir: &str| !dir.starts_with('.') && !holds_packages(dir);
+    let files: BTreeSet<PathBuf> = carried.chain(matching(root, OF_PROJECT, is_own)).collect();
     secrets_in(files.into_iter())
 }
 
@@ -53,6 +57,7 @@ fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
             let text = decoded(&text);
             let variables = variables_in(&text, !is_other(&file));
             let variables = with_expanded(variables, |name| std::env::var(name).ok());
+            found.extend(variables.iter().filter_map(password_in));
             found.extend(variables.into_iter().filter(|(name, _)| Redactor::is_secret_name(name)));
             if !is_other(&file) {
                 found.extend(pieces_behind(&text, Redactor::is_secret_name));
@@ -63,8 +68,17 @@ fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
     found
 }
 
+/// The password in a URL, which may be printed without the rest of it; a password that is encoded there is found decoded, too.
+fn password_in((name, value): &(String, String)) -> Option<(String, String)> {
+    let (_, rest) = value.split_once("://")?;
+    let (login, _) = rest.split('/').next()?.rsplit_once('@')?;
+    login.split_once(':').map(|(_, password)| (format!("{name}_PASSWORD"), password.to_owned()))
+}
+
 /// The files that a glob names, and those in directories that it names.
-fn matching(root: &Path, glob: &str) -> Vec<PathBuf> {
+///
+/// `is_entered` says whether anything is looked for in a directory of that name.
+fn matching(root: &Path, glob: &str, is_entered: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let glob = glob.trim_start_matches("./").trim_end_matches('/');
     let mut seen = 0;
     if !glob.contains(['*', '?', '[', '{']) {
@@ -74,18 +88,24 @@ fn matching(root: &Path, glob: &str) -> Vec<PathBuf> {
         return Vec::new();
     };
     let deepest = if glob.contains("**") { usize::MAX } else { glob.split('/').count() };
-    below(named(root, &matcher, deepest, &mut seen), &mut seen)
+    below(named(root, &matcher, deepest, is_entered, &mut seen), &mut seen)
 }
 
 /// What is called so.
-fn named(root: &Path, matcher: &GlobMatcher, deepest: usize, seen: &mut usize) -> Vec<PathBuf> {
+fn named(
+    root: &Path,
+    matcher: &GlobMatcher,
+    deepest: usize,
+    is_entered: impl Fn(&str) -> bool,
+    seen: &mut usize,
+) -> Vec<PathBuf> {
     let (mut found, mut level) = (Vec::new(), vec![root.to_owned()]);
     for _ in 0..deepest {
         let mut next = Vec::new();
         for (path, is_dir) in level.iter().flat_map(|dir| entries(dir, seen)) {
             if path.strip_prefix(root).is_ok_and(|path| matcher.is_match(path)) {
                 found.push(path);
-            } else if is_dir {
+            } else if is_dir && path.file_name().is_some_and(|name| is_entered(&name.to_string_lossy())) {
                 next.push(path);
             }
         }
@@ -142,7 +162,8 @@ mod tests {
             std::fs::write(dir.path().join(format!("mods/{number}.js")), "a = 1\nb = 2\ntoken: \"identifier\"\n")
                 .unwrap();
         }
-        let text = "# of the shop\nSHOP_API_KEY=one-two-three\nNAME=shop\nMAIL_API_KEY: seven-eight\n";
+        let text = "# of the shop\nSHOP_API_KEY=one-two-three\nNAME=shop\nMAIL_API_KEY: seven-eight\n#OLD_API_KEY=nine-ten\n\
+                    SHOP_URL=postgres://shop:eleven%2F@db:5432/shop?a=b@c\n";
         std::fs::write(dir.path().join(".env"), text).unwrap();
         let wide: Vec<u8> = "\u{feff}WIDE_API_KEY=four-five-six\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
         std::fs::write(dir.path().join("mods/wide.env"), &wide).unwrap();
@@ -151,7 +172,13 @@ mod tests {
         assert_eq!(files.len(), 1203);
         let found = secrets_in(files.drain(..));
         let wide = ("WIDE_API_KEY", "four-five-six");
-        let wanted = [("MAIL_API_KEY", "seven-eight"), ("SHOP_API_KEY", "one-two-three"), wide];
+        let wanted = [
+            ("MAIL_API_KEY", "seven-eight"),
+            ("OLD_API_KEY", "nine-ten"),
+            ("SHOP_API_KEY", "one-two-three"),
+            ("SHOP_URL_PASSWORD", "eleven%2F"),
+            wide,
+        ];
         let mut found: Vec<_> = found.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         found.sort_unstable();
         // What stands behind a name counts once more by its pieces.
@@ -162,12 +189,12 @@ mod tests {
     #[test]
     fn globs_are_followed_as_deep_as_they_say_and_directories_to_their_ends() {
         let dir = tempfile::tempdir().unwrap();
-        for file in [".env", ".env.local", "app/.env", "app/deep/prod.env", "app/env.py"] {
+        for file in [".env", ".env.local", "app/.env", "app/deep/prod.env", "app/env.py", "closed/.env"] {
             std::fs::create_dir_all(dir.path().join(file).parent().unwrap()).unwrap();
             std::fs::write(dir.path().join(file), "").unwrap();
         }
         let found = |glob: &str| {
-            let names = matching(dir.path(), glob).into_iter();
+            let names = matching(dir.path(), glob, |name| name != "closed").into_iter();
             let mut names: Vec<String> =
                 names.map(|path| path.strip_prefix(dir.path()).unwrap().display().to_string()).collect();
             names.sort();

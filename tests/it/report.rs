@@ -91,6 +91,11 @@ fn out_replaces_what_a_person_names_and_nothing_that_would_be_missed() {
         assert!(read(file) != "older");
     }
     project.write("code.rs", "fn not_saved() {}");
+    // Git's directory by another name, and another project's state.
+    project.git(&["init", "-q", "--separate-git-dir", "../apart", "../other"]);
+    for file in ["../other/.reflection/tasks.jsonl", "../other/memory/attempts.jsonl"] {
+        project.write(file, "theirs");
+    }
     for (file, words) in [
         ("code.rs", "changes that are not in git"),
         ("project.json", "reflexion reads its settings or tasks from it"),
@@ -98,6 +103,9 @@ fn out_replaces_what_a_person_names_and_nothing_that_would_be_missed() {
         ("memory/reflections.jsonl", "are reflexion's own"),
         (".reflection/tasks.jsonl", "are reflexion's own"),
         (".git/config", "in git's own directory"),
+        ("../apart/config", "in git's own directory"),
+        ("../other/.reflection/tasks.jsonl", "are reflexion's own"),
+        ("../other/memory/attempts.jsonl", "are reflexion's own"),
     ] {
         let before = project.read(file);
         out("--md", file).exits(4).says(&format!("{file}: failed to write it")).says(words);

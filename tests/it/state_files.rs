@@ -8,6 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const LESSON: &str = r#"{"taskId":"a","analysis":"x","suggestion":"y"}"#;
 
@@ -331,40 +332,55 @@ fn a_task_file_that_is_a_link_stays_one() {
     assert!(text.contains("More") && text.contains("closed"), "{text}");
 }
 
-/// What is appended to a file that has another name as well stands in that other file.
+/// What is appended to a file that has another name as well would stand in that other file: a copy takes its place.
 #[test]
-fn state_that_is_a_hard_link_is_refused_and_a_local_clone_is_not() {
+fn what_has_another_name_keeps_it_and_the_state_goes_on_in_a_copy() {
     let case = Case::new();
-    let files =
-        ["memory/reflections.jsonl", "memory/lessons.jsonl", "memory/attempts.jsonl", ".reflection/tasks.jsonl"];
-    for path in files {
-        let (file, other) = (case.path(path), case.theirs.join("file"));
-        let own = fs::read(&file).ok();
-        let _ = fs::remove_file(&file);
-        fs::hard_link(&other, &file).unwrap();
-        let mut commands = vec![vec!["run", "--again"], vec!["overnight", "--again"]];
-        if path.ends_with("reflections.jsonl") {
-            commands.push(vec!["memory", "add"]);
-        }
-        for args in commands {
-            let ran = case.project.run_with(&args, LESSON);
-            ran.exits(4).says("is a hard link where a file belongs").says("put a copy in its place");
-            assert_eq!(fs::read_to_string(&other).unwrap(), "theirs", "{path} {args:?}");
-        }
-        assert!(case.project.run(&["doctor"]).exits(4).stdout.contains("a hard link"), "{path}");
-        fs::remove_file(&file).unwrap();
-        if let Some(own) = own {
-            fs::write(&file, own).unwrap();
-        }
+    case.project.run(&["run", "--again"]).exits(0);
+    // A backup by hard links, of the lock and of the journals too.
+    let backup = case.project.dir.with_file_name("backup");
+    let made = Command::new("cp").arg("-al").args([&case.project.dir, &backup]).status().unwrap();
+    assert!(made.success());
+    let files = ["memory/reflections.jsonl", "memory/attempts.jsonl", ".reflection/run.lock"];
+    let before = files.map(|file| fs::read(backup.join(file)).unwrap());
+    case.project.run(&["doctor"]).exits(0);
+    case.project.run_with(&["memory", "add"], LESSON).exits(0);
+    case.project.run(&["task", "close", "a"]).exits(0);
+    case.project.run(&["overnight", "--again"]).exits(0);
+    for (file, before) in files.iter().zip(before) {
+        assert_eq!(fs::read(backup.join(file)).unwrap(), before, "{file}");
+        assert_ne!(fs::read(case.path(file)).unwrap(), before, "{file}");
     }
-    // Left by an agent while it works: the run goes on as far as it can, and nothing is written behind it.
-    let agent = "ln -f $OUT/theirs $OUT/../project/memory/reflections.jsonl 2> /dev/null || { mkdir -p $OUT/../project/memory; ln $OUT/theirs \
-                 $OUT/../project/memory/reflections.jsonl; }; echo almost > answer.txt";
+    // Somebody's file, put where the state is to be.
+    let theirs = case.theirs.join("file");
+    for path in [files[0], files[1], "memory/lessons.jsonl", ".reflection/tasks.jsonl", files[2]] {
+        fs::remove_file(case.path(path)).ok();
+        fs::hard_link(&theirs, case.path(path)).unwrap();
+        case.project.run_with(&["memory", "add"], LESSON).exits(0);
+        case.project.run(&["run", "--again"]).exits(0);
+        assert_eq!(fs::read_to_string(&theirs).unwrap(), "theirs", "{path}");
+    }
+}
+
+/// Nor does an agent that makes such a name lead anything there, or cost the run a lesson.
+#[test]
+fn a_second_name_that_an_agent_gives_the_memory_costs_no_lesson() {
+    let agent = "M=$OUT/../project/memory/reflections.jsonl; mkdir -p $(dirname $M); if [ -e $M ]; then ln -f $M $OUT/second; else ln $OUT/theirs \
+                 $M; fi; echo almost > answer.txt";
     let project = Project::new(agent);
     fs::write(project.out.join("theirs"), "theirs").unwrap();
-    project.run(&["run", "--max-attempts", "1"]).says("is a hard link where a file belongs");
+    let ran = project.run(&["run", "--max-attempts", "2"]);
+    assert!(!ran.stderr.contains("no reflection was stored"), "{}", ran.stderr);
     assert_eq!(project.told("theirs"), "theirs");
-    // Of a local clone git's objects alone are hard links.
+    let memory = fs::read_to_string(project.dir.join("memory/reflections.jsonl")).unwrap();
+    let second = fs::read_to_string(project.out.join("second")).unwrap();
+    let lessons = |text: &str| text.matches("\"suggestion\"").count();
+    assert_eq!((lessons(&memory), lessons(&second)), (2, 1), "{memory}\n{second}");
+}
+
+#[test]
+fn a_local_clone_shares_no_state() {
+    let case = Case::new();
     let cloned = case.project.dir.with_file_name("cloned");
     case.project.git(&["add", "-f", "memory"]);
     case.project.git(&["commit", "-q", "-m", "memory"]);

@@ -122,14 +122,22 @@ impl Place {
         Root::make(&self.root)?.append_to(&self.below)
     }
 
-    /// As [`Root::check_own`]; nothing is there if the root is not.
+    /// As [`Root::open_shared`]; the root is made too.
     ///
     /// # Errors
-    /// If it is no regular file, or has another name as well.
-    pub fn check_own(&self) -> io::Result<()> {
+    /// If it cannot be made, or is no regular file.
+    pub fn open_shared(&self) -> io::Result<File> {
+        Root::make(&self.root)?.open_shared(&self.below)
+    }
+
+    /// As [`Root::is_own`].
+    ///
+    /// # Errors
+    /// If the copy cannot be written.
+    pub fn is_own(&self, file: &File) -> io::Result<bool> {
         match Root::open(&self.root) {
-            Ok(root) => root.check_own(&self.below),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            Ok(root) => root.is_own(&self.below, file),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(e) => Err(e),
         }
     }

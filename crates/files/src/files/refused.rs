@@ -80,10 +80,7 @@ impl Refused {
     fn advice(&self) -> String {
         match (self.found, self.wanted) {
             (A_LINK, _) => format!("remove the link, or put {} in its place", self.wanted),
-            (A_HARD_LINK, _) => {
-                "if its lines are yours, put a copy in its place (`cp -p F F.own && mv F.own F`); else remove it"
-                    .to_owned()
-            }
+            (A_HARD_LINK, _) => "put a copy in its place (`cp -p F F.own && mv F.own F`)".to_owned(),
             (A_FILE | A_DIRECTORY, _) => "move it away".to_owned(),
             _ => "remove it".to_owned(),
         }

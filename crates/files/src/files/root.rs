@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Component, Path, PathBuf};
@@ -206,17 +206,40 @@ impl Root {
             .map_or(Ok(file), Err)
     }
 
-    /// Whether a file may be appended to, without opening it for that: one that is not there may.
+    /// As [`Root::append_to`], but a file that has another name as well is opened too: nothing may be written into it before
+    /// [`Root::is_own`] says so. It can be locked.
     ///
     /// # Errors
-    /// If it is no regular file, or has another name as well.
-    pub fn check_own(&self, path: &Path) -> io::Result<()> {
-        let file = match self.open_file(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+    /// If it cannot be made, or is no regular file.
+    pub fn open_shared(&self, path: &Path) -> io::Result<File> {
+        let (dir, name) = self.parent(path, Missing::IsMadeDurably)?;
+        self.regular(&dir, name, path, OpenOptions::new().read(true).append(true).create(true))
+    }
+
+    /// Whether an open file is what the path names and has no other name. If it has one (a backup by hard links, or what somebody put
+    /// there to have it written to), a copy takes its place at this path, durably, and the other name keeps the file as it is. The caller
+    /// holds the lock under which others write, and opens the path anew where the answer is `false`.
+    ///
+    /// # Errors
+    /// If the copy cannot be written.
+    pub fn is_own(&self, path: &Path, file: &File) -> io::Result<bool> {
+        let ours = Look::from(&file.metadata()?);
+        let named = match self.stat(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             other => other?,
         };
-        Refused::if_shared(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?), &self.full(path))
-            .map_or(Ok(()), Err)
+        if (named.device, named.inode) != (ours.device, ours.inode) {
+            return Ok(false);
+        }
+        if named.links == 1 {
+            return Ok(true);
+        }
+        let mut new = self.begin(path)?;
+        let mut from = file.try_clone()?;
+        from.rewind()?;
+        new.fill(&mut from)?;
+        new.finish()?;
+        Ok(false)
     }
 
     /// What stands at a path, as the system knows it.

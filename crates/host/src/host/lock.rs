@@ -73,12 +73,18 @@ impl ProjectLock {
     }
 
     fn take(&self, run: &RunId, waits_until: Option<Timestamp>) -> std::io::Result<Result<File, RunLockError>> {
-        let mut file = super::workspaces::make_state_dir(&self.state_dir)?.append_to(Path::new(LOCK))?;
-        match try_lock(&mut file, AT_ONCE, File::try_lock) {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(Err(self.held(&mut file))),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+        let state = super::workspaces::make_state_dir(&self.state_dir)?;
+        // A file that another one took the place of is kept locked until that one is: who waits for it finds it held.
+        let mut replaced = Vec::new();
+        let mut file = loop {
+            let mut file = state.open_shared(Path::new(LOCK))?;
+            match try_lock(&mut file, AT_ONCE, File::try_lock) {
+                Ok(()) if state.is_own(Path::new(LOCK), &file)? => break file,
+                Ok(()) => replaced.push(file),
+                Err(TryLockError::WouldBlock) => return Ok(Err(self.held(&mut file))),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        };
         let (pid, since) = (std::process::id(), self.clock.now());
         let holder = LockHolder { pid, run: run.to_string(), since, waits_until };
         file.set_len(0)?;

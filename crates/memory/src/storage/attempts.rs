@@ -199,7 +199,7 @@ impl AttemptsFile {
         if long.is_empty() {
             return Ok(());
         }
-        let (mut from, mut to) = (self.place.open_file()?, self.damaged().append_to()?);
+        let (mut from, mut to) = (self.place.open_file()?, append_locked(&self.damaged(), None)?);
         for line in long {
             from.seek(SeekFrom::Start(line.start))?;
             io::copy(&mut (&from).take(line.length), &mut to)?;

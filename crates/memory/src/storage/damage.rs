@@ -3,7 +3,7 @@
 //! Nothing is thrown away: what is taken out of a file stands at the end of another one beside it, `….damaged`.
 
 use super::lines::{MAX_LINE, bare, for_each_line};
-use super::locked_file::read_locked;
+use super::locked_file::{append_locked, read_locked};
 use super::prune::Copy;
 use super::record::{Decoded, decode};
 use super::seal::{Belief, LineKind, Seals};
@@ -174,7 +174,7 @@ impl Merge {
 }
 
 fn set_aside(from: &File, bad: &[Bad], aside: &Place) -> io::Result<()> {
-    let mut to = aside.append_to()?;
+    let mut to = append_locked(aside, None)?;
     for line in bad {
         io::copy(&mut io::Read::take(At(from, line.start), line.length), &mut to)?;
         to.write_all(b"\n")?;

@@ -30,7 +30,7 @@ pub(super) const MEMORY: [&str; 3] = ["memory/reflections.jsonl", "memory/lesson
 
 pub(super) const JOURNAL: &str = "journal.jsonl";
 
-/// Refuses a project in whose state a link, a hard link, a pipe or the like stands in the place of a file or a directory, before
+/// Refuses a project in whose state a link, a pipe or the like stands in the place of a file or a directory, before
 /// anything is done: a repository that was cloned may hold such a thing.
 ///
 /// # Errors
@@ -38,9 +38,8 @@ pub(super) const JOURNAL: &str = "journal.jsonl";
 pub fn check_state(project: &policy::Project) -> io::Result<()> {
     let place = |below: &str| Place::new(&project.root, below);
     let files = [MEMORY.as_slice(), &[".reflection/tasks.jsonl"]].concat().into_iter();
-    let files = files.map(|file| place(file).check_own());
+    let files = files.map(|file| place(file).open_file().map(drop));
     let dirs = [".reflection/reflections", ".reflection/sessions"].map(|dir| place(dir).list().map(drop));
-    // Those of runs that are over are only read: a backup by hard links is in nobody's way.
     let journals = with_journal(&project.state_dir())
         .map(|runs| runs.into_iter().map(|run| journal(&project.state_dir(), &run).open_file().map(drop)));
     let found = files.into_iter().chain(dirs).chain(journals.into_iter().flatten());

@@ -27,14 +27,14 @@ const SCRATCH: &str = "scratch";
 const BEFORE: &str = "before";
 const AFTER: &str = "after";
 
-/// Held by who makes and uses copies.
+/// Held by who makes and uses copies; nothing is written into it.
 const LOCK: &str = "applying.lock";
 
 /// What to do about copies that an earlier change left because it was cut short, if there are any.
 pub(super) fn left_behind(layout: &Layout) -> Option<String> {
     let left = cut_short(layout)?;
     // Unless whoever made them is at work still.
-    let lock = layout.files().and_then(|state| state.append_to(Path::new(LOCK))).ok()?;
+    let lock = layout.files().and_then(|state| state.open_shared(Path::new(LOCK))).ok()?;
     lock.try_lock().is_ok().then_some(left)
 }
 
@@ -44,7 +44,7 @@ pub(super) fn remove_left(state: &Root) -> io::Result<()> {
     if state.look(prepared)?.is_none() {
         return Ok(());
     }
-    let lock = state.append_to(Path::new(LOCK))?;
+    let lock = state.open_shared(Path::new(LOCK))?;
     match lock.try_lock() {
         Ok(()) => state.remove(prepared),
         Err(TryLockError::WouldBlock) => Ok(()),
@@ -81,7 +81,7 @@ impl Bench {
         let place = layout.state().join(PREPARED);
         let failed = || io_error("make", &place);
         let state = layout.files().map_err(failed())?;
-        let lock = state.append_to(Path::new(LOCK)).map_err(failed())?;
+        let lock = state.open_shared(Path::new(LOCK)).map_err(failed())?;
         try_lock_within(STARTING, || lock.try_lock()).map_err(|error| match error {
             TryLockError::WouldBlock => WorkspaceError::Unusable(
                 "another `reflexion apply` is at work in this project: wait for its end".to_owned(),

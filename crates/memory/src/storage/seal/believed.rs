@@ -4,6 +4,7 @@ use super::{Keyed, LineKind, ProjectNumber, Seals, bare, content, keyed, lock, s
 use crate::domain::{Origin, Reflection, RunId};
 use crate::files::Place;
 use crate::storage::lines::for_each_line;
+use crate::storage::locked_file::append_locked;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io;
@@ -64,7 +65,7 @@ impl Seals {
             other => Some(other?),
         };
         if file.as_ref().map(File::metadata).transpose()?.is_none_or(|meta| meta.len() == 0) {
-            self.shared.dir.join("runs").append_to()?.write_all(format!("{run}\n").as_bytes())?;
+            append_locked(&self.shared.dir.join("runs"), None)?.write_all(format!("{run}\n").as_bytes())?;
         }
         for_each_line_in(file, |line| {
             chain.takes(line);

@@ -18,6 +18,7 @@ use self::believed::{contents, digest_lines, for_each_line_in, foreign, read_dig
 use self::noted::Noted;
 use super::lessons::is_away;
 use super::lines::bare;
+use super::locked_file::append_locked;
 use super::state;
 use crate::domain::{AttemptRecord, LessonEvent, RunId, policy};
 use crate::files::Place;
@@ -237,7 +238,7 @@ impl Seals {
         let adopted = Adopted { reflections: reflections.len(), events: events.len(), attempts: attempts.len() };
         let all = [reflections, events, attempts].concat();
         if !all.is_empty() {
-            self.shared.dir.join("adopted").append_to()?.write_all(&digest_lines(&all))?;
+            append_locked(&self.shared.dir.join("adopted"), None)?.write_all(&digest_lines(&all))?;
         }
         self.note_what_is_away()?;
         Ok(adopted)

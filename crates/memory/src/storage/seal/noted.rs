@@ -6,6 +6,7 @@ use crate::domain::{LessonEvent, RunId};
 use crate::files::Place;
 use crate::redaction::Redactor;
 use crate::storage::lines::for_each_line;
+use crate::storage::locked_file::append_locked;
 use crate::storage::state;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -92,7 +93,7 @@ impl Seals {
             serde_json::to_writer(&mut lines, event)?;
             lines.push(b'\n');
         }
-        self.shared.dir.join(AWAY).append_to()?.write_all(&Redactor::of_process().redact_lines(&lines))
+        append_locked(&self.shared.dir.join(AWAY), None)?.write_all(&Redactor::of_process().redact_lines(&lines))
     }
 }
 

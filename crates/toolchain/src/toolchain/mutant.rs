@@ -389,6 +389,8 @@ mod tests {
             ("a.py", "    text = read(x)", "((read(x)))"),
             ("a.py", "    text = (text or \"\").strip()", "(\"\")).strip()"),
             ("a.py", "    end = end or '!'", "('!')"),
+            ("a.py", " , end=end ", "(end)) "),
+            ("a.py", "    return a if b else (c, d)", "((c, d))"),
         ] {
             let mutant = mutants(file, line).into_iter().find(|mutant| mutant.called.is_some()).expect(line);
             assert!(mutant.line.ends_with(ends), "{mutant:?}");

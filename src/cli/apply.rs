@@ -4,7 +4,7 @@ use super::args::ApplyArgs;
 use super::exit::UsageError;
 use super::output::{errln, outln};
 use super::{Exit, interrupt, project, trust};
-use crate::domain::TaskId;
+use crate::domain::{TaskId, in_a_line};
 use crate::layer::Svc;
 use crate::services::{Tasks, WorkspaceError, Workspaces};
 use serde_json::json;
@@ -48,7 +48,7 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
     } else {
         outln!("brought {} into your checkout, uncommitted:", applied.from);
         for file in &applied.files {
-            outln!("  {file}");
+            outln!("  {}", in_a_line(file));
         }
     }
     for remark in &applied.remarks {

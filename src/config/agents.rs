@@ -53,7 +53,8 @@ pub struct AgentFile {
     /// Added to its environment.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// The agent's name of a model; its own default if not given.
+    /// The agent's name of a model; its own default if not given. For `completion`: a name under `models`, or the provider's with a
+    /// `provider` beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// At most this many answers of the model in one agent run; no limit if not given. The runtime counts where the agent

@@ -3,7 +3,7 @@
 use super::agents::ProviderFile;
 use super::error::ConfigError;
 use super::load::Effective;
-use super::model::{Asked, MODEL_RETRIES};
+use super::model::ModelSettings;
 use crate::domain::policy;
 use schemars::JsonSchema;
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -50,7 +50,7 @@ pub struct DecomposerFile {
     /// [sandbox](sandbox.md#who-is-in-it).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The provider's name of a language model, asked directly.
+    /// A language model, asked directly: a name under `models`, or the provider's with a `provider` beside it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Of a model: whose protocol it speaks; Ollama, llama.cpp, vLLM and most others speak `openai`.
@@ -139,9 +139,8 @@ impl Effective {
         let key = "decompose";
         self.require(file.timeout_ms > 0, key, "has a `timeoutMs` of 0")?;
         self.require(file.agent.is_some() != file.model.is_some(), key, "needs either an `agent` or a `model`")?;
-        let asked = Asked::of_decomposer(file);
         let model = file.model.is_some();
-        for (name, given, used) in asked.keys(file.retries, model) {
+        for (name, given, used) in ModelSettings::from(&**file).keys(model) {
             self.require(!given || used, key, &format!("has `{name}`, which only a `model` uses"))?;
         }
         let timeout = Duration::from_millis(file.timeout_ms);
@@ -149,9 +148,9 @@ impl Effective {
             self.answering_agent(named, name, "decompose.agent")?;
             return Ok(policy::Decomposer::Agent { name: name.clone(), timeout });
         }
-        let retries = file.retries.unwrap_or(MODEL_RETRIES);
+        let retries = self.model_settings(&**file).retries();
         let limits = policy::Limits { timeout, concurrency: None, per_minute: None, retries };
-        Ok(policy::Decomposer::Llm { model: asked.model(self, key, limits)? })
+        Ok(policy::Decomposer::Llm { model: self.model(&**file, key, limits)? })
     }
 }
 
@@ -192,7 +191,7 @@ mod tests {
             (r#"{"agent":"clade"}"#, "did you mean `claude`?"),
             (r#"{"agent":"repair"}"#, "which only works and answers no questions"),
             (r#"{"agent":"claude","retries":3}"#, "`decompose` has `retries`, which only a `model` uses"),
-            (r#"{"model":"m"}"#, "`decompose` needs a `provider`"),
+            (r#"{"model":"m"}"#, "`decompose` names the model `m`, which is not under `models` and has no `provider`"),
             (r#"{"agent":"claude","timeoutMs":0}"#, "has a `timeoutMs` of 0"),
         ] {
             let said = settings(decompose, &[]).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 //! done, and what follows if not.
 
 use super::agents::{OneOrMany, ProviderFile};
-use super::error::ConfigError;
+use super::error::{ConfigError, nearest};
 use super::load::Effective;
 use crate::domain::{RiskThreshold, TaskSize, policy};
 use schemars::JsonSchema;
@@ -42,17 +42,20 @@ pub struct JudgeFile {
     /// promise, see [sandbox](sandbox.md#who-is-in-it).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Of a model judge: whose protocol it speaks.
+    /// Of a model judge: a name under `models`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Of a model judge without a `model`: whose protocol it speaks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<ProviderFile>,
-    /// Of a model judge: names of models in order of preference; the first one the provider offers is used. Empty: fast
+    /// With a `provider`: its names of models in order of preference; the first one that it offers is used. Empty: fast
     /// ones of the provider.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
-    /// Of a model judge: where it is, up to and including the version; the provider's own place if not given.
+    /// With a `provider`: where it is, up to and including the version; the provider's own place if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// Of a model judge: the environment variable with the key.
+    /// With a `provider`: the environment variable with the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
     /// How long one question may take, in milliseconds.
@@ -65,6 +68,7 @@ impl Default for JudgeFile {
             kind: JudgeKind::None,
             argv: Vec::new(),
             agent: None,
+            model: None,
             provider: None,
             models: Vec::new(),
             base_url: None,
@@ -106,10 +110,10 @@ pub enum SelfAssessmentFile {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct ReviewFile {
-    /// The agent that reviews; it sees only the task and the diff, and is asked as an agent judge is.
+    /// Who reviews: a name under `agents` or `models`. It sees only the task and the diff, and is asked as a judge is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<String>,
-    /// The agent that audits security and what was specified; it sees only the task and the diff.
+    /// Who audits security and what was specified: a name under `agents` or `models`. It sees only the task and the diff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auditor: Option<String>,
     /// Which changes they look at.
@@ -265,9 +269,14 @@ impl Effective {
     ) -> Result<policy::Verification, ConfigError> {
         let (file, feedback) = (&self.file.verification, &self.file.feedback);
         self.require((1..=100).contains(&feedback.max_turns), "feedback.maxTurns", "is 1 to 100")?;
-        let reviewer = |name: &Option<String>, key: &str| match name {
-            Some(name) => self.answering_agent(named, name, key).map(|()| Some(name.clone())),
-            None => Ok(None),
+        let timeout = Duration::from_millis(file.judge.timeout_ms);
+        let reviewer = |name: &Option<String>, key: &str| -> Result<Option<policy::Reviewer>, ConfigError> {
+            let Some(name) = name else { return Ok(None) };
+            if let Some(model) = self.named_model(name, named, timeout)? {
+                return Ok(Some(policy::Reviewer::Model { model: judging(model) }));
+            }
+            self.answering_agent(named, name, key)?;
+            Ok(Some(policy::Reviewer::Agent { name: name.clone() }))
         };
         let judge = self.judge(named)?;
         let asks = file.self_assessment == SelfAssessmentFile::Fresh;
@@ -278,7 +287,7 @@ impl Effective {
         )?;
         Ok(policy::Verification {
             judge,
-            judge_timeout: Duration::from_millis(file.judge.timeout_ms),
+            judge_timeout: timeout,
             self_assessment: match file.self_assessment {
                 SelfAssessmentFile::Off => policy::SelfAssessment::Off,
                 SelfAssessmentFile::Fresh => policy::SelfAssessment::Fresh,
@@ -308,12 +317,14 @@ impl Effective {
         let keys = [
             ("argv", !file.argv.is_empty(), file.kind == JudgeKind::Command),
             ("agent", file.agent.is_some(), file.kind == JudgeKind::Agent),
+            ("model", file.model.is_some(), model),
             ("provider", file.provider.is_some(), model),
             ("models", !file.models.is_empty(), model),
             ("baseUrl", file.base_url.is_some(), model),
             ("keyEnv", file.key_env.is_some(), model),
         ];
         self.all_used(key, "a judge", keys.into_iter())?;
+        let timeout = Duration::from_millis(file.timeout_ms);
         Ok(match file.kind {
             JudgeKind::None => policy::Judge::None,
             JudgeKind::Command => {
@@ -331,9 +342,26 @@ impl Effective {
                 self.answering_agent(named, name, key)?;
                 policy::Judge::Agent { name: name.clone() }
             }
+            JudgeKind::Model if file.model.is_some() => {
+                let name = file.model.as_deref().unwrap_or_default();
+                let alone = file.provider.is_none()
+                    && file.models.is_empty()
+                    && file.base_url.is_none()
+                    && file.key_env.is_none();
+                self.require(alone, key, "has a `model`, which stands under `models` with all that is said of it")?;
+                let Some(model) = self.named_model(name, named, timeout)? else {
+                    let hint = match nearest(name, self.file.models.keys().map(String::as_str)) {
+                        Some(meant) => format!("did you mean `{meant}`?"),
+                        None => format!("write \"models\": {{\"{name}\": {{\"provider\": …, \"model\": …}}}}"),
+                    };
+                    return Err(self
+                        .wrong(key, format!("`{key}` names the model `{name}`, which is not under `models`; {hint}")));
+                };
+                policy::Judge::Model { models: vec![model.name.clone()], template: judging(model) }
+            }
             JudgeKind::Model => {
                 let Some(provider) = file.provider else {
-                    return Err(self.wrong(key, format!("`{key}` needs a `provider`: anthropic, openai or gemini")));
+                    return Err(self.wrong(key, format!("`{key}` needs a `model`, a name under `models`")));
                 };
                 let web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
                 let known = file.base_url.as_ref().is_none_or(web);
@@ -348,12 +376,7 @@ impl Effective {
                         max_tokens: JUDGE_TOKENS,
                         temperature_milli: None,
                         structured: policy::Structured::On,
-                        limits: policy::Limits {
-                            timeout: Duration::from_millis(file.timeout_ms),
-                            concurrency: None,
-                            per_minute: None,
-                            retries: 2,
-                        },
+                        limits: policy::Limits { timeout, concurrency: None, per_minute: None, retries: 2 },
                     },
                 }
             }
@@ -371,6 +394,11 @@ impl Effective {
         let answers = !matches!(named[name].kind, policy::AgentKind::Repair | policy::AgentKind::Completion { .. });
         self.require(answers, key, &format!("names `{name}`, which only works and answers no questions"))
     }
+}
+
+/// A model that answers in a verdict, which is short.
+fn judging(model: policy::Model) -> policy::Model {
+    policy::Model { max_tokens: model.max_tokens.min(JUDGE_TOKENS), ..model }
 }
 
 fn required(file: RequiredFile) -> policy::Required {

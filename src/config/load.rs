@@ -2,6 +2,7 @@
 
 use super::environment::{TRUST_VARIABLE, from_environment};
 use super::error::{ConfigError, nearest};
+use super::model::models_in_place;
 use super::place::{seen_from_here, settings_file};
 use super::wire::{Objects, ProjectFile};
 use crate::domain::{COMMON_SETTINGS, DistinctKeys, SHARED_SETTINGS};
@@ -157,12 +158,13 @@ pub fn load(inputs: &Inputs) -> Result<Effective, ConfigError> {
 
 /// What the files say, under the environment and the flags.
 fn overridden(mut merged: Merged, inputs: &Inputs, dir: PathBuf, name: &'static str) -> Result<Effective, ConfigError> {
-    let (env, warnings) = from_environment(inputs.env.iter().cloned());
+    let (env, mut warnings) = from_environment(inputs.env.iter().cloned());
     for one in env.iter().chain(&inputs.flags) {
         merged.add_override(one)?;
     }
     let file = serde_json::from_value(merged.root);
     let file: ProjectFile = file.map_err(|e| value_error(&seen_from_here(&dir.join(name)), &e))?;
+    warnings.extend(models_in_place(&file));
     let is_trusted = inputs.env.iter().any(|(name, value)| name == TRUST_VARIABLE && value == "1");
     Ok(Effective { dir, name, file, values: merged.origins, warnings, is_trusted })
 }

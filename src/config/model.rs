@@ -1,19 +1,55 @@
-//! A language model as agents, generators and `decompose` name it.
+//! A language model, under its own name or as whoever asks it describes it.
 
 use super::agents::{AgentFile, ProviderFile};
-use super::decompose::DecomposerFile;
-use super::error::ConfigError;
+use super::decompose::{DecomposeFile, DecomposerFile};
+use super::error::{ConfigError, nearest};
 use super::load::Effective;
-use super::wire::GeneratorFile;
+use super::wire::{GeneratorFile, ProjectFile};
 use crate::domain::policy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How often a model's passing fault is tried again.
-pub(super) const MODEL_RETRIES: u32 = 2;
+const MODEL_RETRIES: u32 = 2;
 /// What a model may write: a few files, or a reflection many times over.
 const MAX_TOKENS: u32 = 4096;
 
-/// What agents, generators and decomposers say alike about a model.
-pub(super) struct Asked<'a> {
+/// One language model.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ModelFile {
+    /// Whose protocol it speaks; Ollama, llama.cpp, vLLM and most others speak `openai`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<ProviderFile>,
+    /// The provider's name of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Where it is, up to and including the version, e.g. `http://127.0.0.1:11434/v1`; the provider's own place if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// The environment variable that holds the key; `ANTHROPIC_API_KEY`, `OPENAI_API_KEY` or `GEMINI_API_KEY` if not given. A model at a
+    /// `baseUrl` needs none, and gets one only if this names it: a provider's usual key goes to nobody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_env: Option<String>,
+    /// At most this many tokens are written; 4096 if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u32>,
+    /// Sampling temperature, 0 to 2; the provider's default if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Whether a JSON Schema is sent where one is wanted; off for servers that refuse it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured: Option<bool>,
+    /// How often a passing fault (a rate limit, HTTP 5xx, a broken connection) is tried again; 2 if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+}
+
+/// What agents, generators, decomposers and judges say of a model.
+#[derive(Clone, Copy)]
+pub(super) struct ModelSettings<'a> {
     model: Option<&'a String>,
     provider: Option<ProviderFile>,
     base_url: Option<&'a String>,
@@ -21,47 +57,38 @@ pub(super) struct Asked<'a> {
     max_tokens: Option<u32>,
     temperature: Option<f64>,
     structured: Option<bool>,
+    retries: Option<u32>,
 }
 
-impl<'a> Asked<'a> {
-    pub(super) fn of_agent(file: &'a AgentFile) -> Self {
-        Self {
-            model: file.model.as_ref(),
-            provider: file.provider,
-            base_url: file.base_url.as_ref(),
-            key_env: file.key_env.as_ref(),
-            max_tokens: file.max_tokens,
-            temperature: file.temperature,
-            structured: file.structured,
+/// Reads the same fields out of each of the shapes.
+macro_rules! model_settings {
+    ($($shape:ty),*) => {$(
+        impl<'a> From<&'a $shape> for ModelSettings<'a> {
+            fn from(file: &'a $shape) -> Self {
+                Self {
+                    model: file.model.as_ref(),
+                    provider: file.provider,
+                    base_url: file.base_url.as_ref(),
+                    key_env: file.key_env.as_ref(),
+                    max_tokens: file.max_tokens,
+                    temperature: file.temperature,
+                    structured: file.structured,
+                    retries: file.retries,
+                }
+            }
         }
-    }
+    )*};
+}
+model_settings!(ModelFile, AgentFile, GeneratorFile, DecomposerFile);
 
-    pub(super) fn of_generator(file: &'a GeneratorFile) -> Self {
-        Self {
-            model: file.model.as_ref(),
-            provider: file.provider,
-            base_url: file.base_url.as_ref(),
-            key_env: file.key_env.as_ref(),
-            max_tokens: file.max_tokens,
-            temperature: file.temperature,
-            structured: file.structured,
-        }
-    }
-
-    pub(super) fn of_decomposer(file: &'a DecomposerFile) -> Self {
-        Self {
-            model: file.model.as_ref(),
-            provider: file.provider,
-            base_url: file.base_url.as_ref(),
-            key_env: file.key_env.as_ref(),
-            max_tokens: file.max_tokens,
-            temperature: file.temperature,
-            structured: file.structured,
-        }
+impl ModelSettings<'_> {
+    /// How often a passing fault is tried again.
+    pub(super) fn retries(&self) -> u32 {
+        self.retries.unwrap_or(MODEL_RETRIES)
     }
 
     /// The keys that only a model's settings use, beside its name, for [`Effective::all_used`].
-    pub(super) fn keys(&self, retries: Option<u32>, used: bool) -> [(&'static str, bool, bool); 7] {
+    pub(super) fn keys(&self, used: bool) -> [(&'static str, bool, bool); 7] {
         [
             ("provider", self.provider.is_some(), used),
             ("baseUrl", self.base_url.is_some(), used),
@@ -69,21 +96,21 @@ impl<'a> Asked<'a> {
             ("maxTokens", self.max_tokens.is_some(), used),
             ("temperature", self.temperature.is_some(), used),
             ("structured", self.structured.is_some(), used),
-            ("retries", retries.is_some(), used),
+            ("retries", self.retries.is_some(), used),
         ]
     }
 
-    pub(super) fn model(
-        &self,
-        effective: &Effective,
-        key: &str,
-        limits: policy::Limits,
-    ) -> Result<policy::Model, ConfigError> {
+    fn checked(&self, effective: &Effective, key: &str, limits: policy::Limits) -> Result<policy::Model, ConfigError> {
         let Some(name) = self.model.filter(|name| !name.is_empty()) else {
             return Err(effective.wrong(key, format!("`{key}` needs a `model`, the provider's name of it")));
         };
         let Some(provider) = self.provider else {
-            return Err(effective.wrong(key, format!("`{key}` needs a `provider`: anthropic, openai or gemini")));
+            let names = effective.file.models.keys().map(String::as_str);
+            let hint = nearest(name, names).map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+            let message = format!(
+                "`{key}` names the model `{name}`, which is not under `models` and has no `provider`: anthropic, openai or gemini{hint}"
+            );
+            return Err(effective.wrong(key, message));
         };
         if let Some(url) = self.base_url {
             let known = url.starts_with("http://") || url.starts_with("https://");
@@ -108,7 +135,166 @@ impl<'a> Asked<'a> {
     }
 }
 
+impl Effective {
+    /// What is said of a model at a place. Where only its name stands there, the rest is under `models`, and what stands beside the name goes
+    /// before that.
+    pub(super) fn model_settings<'a>(&'a self, of: impl Into<ModelSettings<'a>>) -> ModelSettings<'a> {
+        let here: ModelSettings<'_> = of.into();
+        let referred = here.model.filter(|_| here.provider.is_none()).and_then(|name| self.file.models.get(name));
+        let Some(there) = referred.map(ModelSettings::from) else { return here };
+        ModelSettings {
+            model: there.model,
+            provider: there.provider,
+            base_url: here.base_url.or(there.base_url),
+            key_env: here.key_env.or(there.key_env),
+            max_tokens: here.max_tokens.or(there.max_tokens),
+            temperature: here.temperature.or(there.temperature),
+            structured: here.structured.or(there.structured),
+            retries: here.retries.or(there.retries),
+        }
+    }
+
+    /// The model at a place, checked.
+    pub(super) fn model<'a>(
+        &'a self,
+        of: impl Into<ModelSettings<'a>>,
+        key: &str,
+        limits: policy::Limits,
+    ) -> Result<policy::Model, ConfigError> {
+        self.model_settings(of).checked(self, key, limits)
+    }
+
+    /// The model under a name, if there is one: nobody else has its name.
+    pub(super) fn named_model(
+        &self,
+        name: &str,
+        agents: &BTreeMap<String, policy::Agent>,
+        timeout: Duration,
+    ) -> Result<Option<policy::Model>, ConfigError> {
+        let Some(file) = self.file.models.get(name) else { return Ok(None) };
+        let key = format!("models.{name}");
+        self.require(!agents.contains_key(name), &key, "has the name of an agent: name it otherwise")?;
+        let retries = ModelSettings::from(file).retries();
+        let limits = policy::Limits { timeout, concurrency: None, per_minute: None, retries };
+        self.model(file, &key, limits).map(Some)
+    }
+}
+
+/// Models that are described where they are asked: they are read still, and are to be written once, with a name.
+pub(super) fn models_in_place(file: &ProjectFile) -> Vec<String> {
+    let agents = file.agents.named.iter().map(|(name, agent)| (format!("agents.{name}"), agent.provider, &agent.model));
+    let (generator, judge) = (&file.reflexion.generator, &file.verification.judge);
+    let asked = match &file.decompose {
+        DecomposeFile::Asked(asked) => Some(("decompose".to_owned(), asked.provider, &asked.model)),
+        DecomposeFile::By(_) => None,
+    };
+    let others = [
+        ("reflexion.generator".to_owned(), generator.provider, &generator.model),
+        // Of several it is the first one that is offered, and of none a fast one: no name says that.
+        ("verification.judge".to_owned(), judge.provider.filter(|_| judge.models.len() == 1), &judge.model),
+    ];
+    let in_place = agents.chain(others).chain(asked).filter(|(_, provider, _)| provider.is_some());
+    in_place
+        .map(|(key, _, model)| {
+            let model = model.as_deref().or(judge.models.first().map(String::as_str)).unwrap_or("…");
+            format!(
+                "`{key}` describes a model itself, which is going out of use: write \"models\": {{\"NAME\": {{\"model\": \"{model}\", \
+                 \"provider\": …}}}} with all that is said of it, and \"model\": \"NAME\" there"
+            )
+        })
+        .collect()
+}
+
 /// A checked setting in whole parts, so that settings can be compared: dollars in cents, temperatures in thousandths.
 pub(super) fn in_parts(value: f64, parts: f64) -> u32 {
     (value * parts).round() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::load::{Inputs, load};
+    use super::*;
+
+    fn loaded(text: &str) -> Result<(policy::Values, Vec<String>), ConfigError> {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("project.json"), text).unwrap();
+        let effective = load(&Inputs { dir: dir.path().to_owned(), ..Inputs::default() })?;
+        Ok((effective.settings()?, effective.warnings))
+    }
+
+    const MODELS: &str = r#""models": {"small": {"provider": "openai", "model": "m", "baseUrl": "http://127.0.0.1:9/v1", "retries": 5}}"#;
+
+    #[test]
+    fn a_model_is_described_once_and_named_wherever_it_is_asked() {
+        let text = format!(
+            r#"{{{MODELS}, "agents": {{"default": "own", "own": {{"type": "completion", "model": "small"}}, "claude": {{"model": "small"}}}},
+                "reflexion": {{"generator": {{"type": "llm", "model": "small", "temperature": 0.5}}}},
+                "decompose": {{"model": "small", "retries": 1}},
+                "verification": {{"judge": {{"type": "model", "model": "small"}}, "review": {{"reviewer": "small", "auditor": "claude"}}}}}}"#
+        );
+        let (values, warnings) = loaded(&text).unwrap();
+        assert_eq!(warnings, Vec::<String>::new());
+        let policy::AgentKind::Completion { model: own } = &values.agents.named["own"].kind else { panic!() };
+        let policy::Generator::Llm { model: generator } = &values.reflexion.generator else { panic!() };
+        let policy::Decomposer::Llm { model: decomposer } = &values.run.decomposer else { panic!() };
+        let policy::Judge::Model { models, template: judge } = &values.verification.judge else { panic!() };
+        let Some(policy::Reviewer::Model { model: reviewer }) = &values.verification.reviewer else { panic!() };
+        for (model, retries) in [(own, 5), (generator, 5), (decomposer, 1), (judge, 5), (reviewer, 5)] {
+            assert_eq!((model.name.as_str(), model.limits.retries), ("m", retries));
+            assert_eq!(model.base_url.as_deref(), Some("http://127.0.0.1:9/v1"));
+        }
+        assert_eq!(
+            (own.temperature_milli, generator.temperature_milli, models),
+            (None, Some(500), &vec!["m".to_owned()])
+        );
+        let auditor = policy::Reviewer::Agent { name: "claude".to_owned() };
+        assert_eq!(values.verification.auditor, Some(auditor));
+        // Of an agent's own program it is that one's name of a model.
+        let policy::AgentKind::Cli { options, .. } = &values.agents.named["claude"].kind else { panic!() };
+        assert_eq!(options.model.as_deref(), Some("small"));
+    }
+
+    #[test]
+    fn a_model_that_is_described_where_it_is_asked_is_read_with_a_warning() {
+        let (values, warnings) =
+            loaded(r#"{"decompose": {"model": "m", "provider": "openai"}, "verification": {"judge": {"type": "model", "provider": "openai"}}}"#)
+                .unwrap();
+        assert!(matches!(values.run.decomposer, policy::Decomposer::Llm { .. }));
+        let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+        assert!(
+            warning.starts_with("`decompose` describes a model itself") && warning.contains(r#""model": "m""#),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn what_names_no_model_or_two_things_is_an_error() {
+        for (rest, expected) in [
+            (
+                r#""decompose": {"model": "smal"}"#,
+                "names the model `smal`, which is not under `models` and has no `provider`: anthropic, openai or gemini; did you mean `small`?",
+            ),
+            (
+                r#""verification": {"judge": {"type": "model", "model": "smal"}}"#,
+                "not under `models`; did you mean `small`?",
+            ),
+            (
+                r#""verification": {"judge": {"type": "model", "model": "small", "keyEnv": "K"}}"#,
+                "has a `model`, which stands under `models`",
+            ),
+            (r#""verification": {"judge": {"type": "model"}}"#, "needs a `model`, a name under `models`"),
+            (r#""verification": {"review": {"reviewer": "smal"}}"#, "names the agent `smal`"),
+            (
+                r#""agents": {"small": {"type": "command", "argv": ["x"]}}, "verification": {"review": {"reviewer": "small"}}"#,
+                "`models.small` has the name of an agent",
+            ),
+            (
+                r#""reflexion": {"generator": {"type": "llm", "model": "small", "temperature": 3}}"#,
+                "a `temperature` outside of 0 to 2",
+            ),
+        ] {
+            let said = loaded(&format!("{{{MODELS}, {rest}}}")).unwrap_err().to_string();
+            assert!(said.contains(expected), "{rest}\n  said:     {said}\n  expected: {expected}");
+        }
+    }
 }

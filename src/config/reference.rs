@@ -109,6 +109,7 @@ pub fn reference() -> String {
         ("A check", "checks[]", "CheckSpec"),
         ("A generator", "reflexion.generator", "GeneratorFile"),
         ("An agent", "agents.<name>", "AgentFile"),
+        ("A model", "models.<name>", "ModelFile"),
         ("Who is asked for parts", "decompose", "DecomposerFile"),
         ("A recipient of notices", "notify[]", "NotifyFile"),
     ] {

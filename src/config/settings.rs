@@ -3,7 +3,7 @@
 use super::agents::{AgentFile, AgentKindFile, OneOrMany, PermissionsFile};
 use super::error::{ConfigError, nearest};
 use super::load::{Effective, Origin};
-use super::model::{Asked, MODEL_RETRIES, in_parts};
+use super::model::{ModelSettings, in_parts};
 use super::place::seen_from_here;
 use super::wire::{GeneratorKind, HealerFile, ProjectFile, RetryStartFile, SandboxFile, SandboxKindFile};
 use crate::domain::{FileGlobs, GlobError, TaskSize, policy};
@@ -258,7 +258,7 @@ impl Effective {
             AgentKindFile::Acp => policy::AgentKind::Acp { argv, options: options(file) },
             AgentKindFile::Repair => policy::AgentKind::Repair,
             AgentKindFile::Completion => {
-                let model = Asked::of_agent(file).model(self, &key, limits.clone())?;
+                let model = self.model(file, &key, limits.clone())?;
                 policy::AgentKind::Completion { model }
             }
             other => cli(AgentKindFile::BUILT_IN.iter().find(|(_, k)| *k == other).map_or("", |(name, _)| name)),
@@ -294,7 +294,7 @@ impl Effective {
         if kind == Repair {
             self.require(file.argv.is_empty(), key, "is the embedded agent and takes no `argv`")?;
         }
-        self.all_used(key, "an agent", keys.into_iter().chain(Asked::of_agent(file).keys(file.retries, model)))?;
+        self.all_used(key, "an agent", keys.into_iter().chain(ModelSettings::from(file).keys(model)))?;
         if let Some(usd) = file.max_cost_usd {
             self.require((0.01..1e6).contains(&usd), key, "has a `maxCostUsd` that is not at least 0.01")?;
         }
@@ -310,7 +310,7 @@ impl Effective {
             ("agent", file.agent.is_some(), file.kind == GeneratorKind::Agent),
             ("model", file.model.is_some(), model),
         ];
-        self.all_used(key, "a generator", keys.into_iter().chain(Asked::of_generator(file).keys(file.retries, model)))
+        self.all_used(key, "a generator", keys.into_iter().chain(ModelSettings::from(file).keys(model)))
     }
 
     /// Keys as (name, given, used by this type): what is given must be used.
@@ -335,7 +335,7 @@ impl Effective {
             timeout: Duration::from_millis(timeout),
             concurrency: file.concurrency,
             per_minute: file.per_minute,
-            retries: file.retries.unwrap_or(MODEL_RETRIES),
+            retries: self.model_settings(file).retries(),
         })
     }
 
@@ -369,9 +369,9 @@ impl Effective {
                     timeout: Duration::from_millis(file.generation_timeout_ms),
                     concurrency: None,
                     per_minute: None,
-                    retries: file.generator.retries.unwrap_or(MODEL_RETRIES),
+                    retries: self.model_settings(&file.generator).retries(),
                 };
-                policy::Generator::Llm { model: Asked::of_generator(&file.generator).model(self, key, limits)? }
+                policy::Generator::Llm { model: self.model(&file.generator, key, limits)? }
             }
         };
         Ok(policy::Reflexion {
@@ -507,7 +507,10 @@ mod tests {
             // What is an object in the file, and a word by default.
             (r#"{"sandbox":{"command":[]}}"#, "project.json: `sandbox` names no program"),
             (r#"{"decompose":{}}"#, "project.json: `decompose` needs either"),
-            (r#"{"decompose":{"model":"m"}}"#, "project.json: `decompose` needs a `provider`"),
+            (
+                r#"{"decompose":{"model":"m"}}"#,
+                "project.json: `decompose` names the model `m`, which is not under `models` and has no `provider`",
+            ),
             (r#"{"decompose":{"agent":"claude","timeoutMs":0}}"#, "project.json: `decompose` has a `timeoutMs` of 0"),
             (r#"{"verification":{"judge":{"type":"agent"}}}"#, "project.json: `verification.judge`"),
             (r#"{"budget":{"attempt":{"costUsd":"2"}}}"#, "expected a number"),
@@ -562,7 +565,7 @@ mod tests {
                 r#"{"agents":{"claude":{"baseUrl":"http://x"}}}"#,
                 "has `baseUrl`, which an agent of this `type` does not use",
             ),
-            (r#"{"agents":{"small":{"type":"completion","model":"m"}}}"#, "needs a `provider`"),
+            (r#"{"agents":{"small":{"type":"completion","model":"m"}}}"#, "not under `models` and has no `provider`"),
             (r#"{"agents":{"small":{"type":"completion","provider":"openai"}}}"#, "needs a `model`"),
             (r#"{"agents":{"claude":{"maxTurns":0}}}"#, "has a `maxTurns` of 0"),
             (r#"{"reflexion":{"generator":{"type":"llm","model":"m","provider":"openai","baseUrl":"x"}}}"#, "http://"),

@@ -5,6 +5,7 @@ use super::agents::{AgentsFile, OneOrMany, ProviderFile};
 use super::budget::BudgetsFile;
 use super::decompose::DecomposeFile;
 use super::judging::{FeedbackFile, RiskFile, RoutingFile, VerificationFile};
+use super::model::ModelFile;
 use super::notify::NotifyFile;
 use crate::domain::{CheckCommand, CheckSpec, named_apart};
 use schemars::JsonSchema;
@@ -40,6 +41,10 @@ pub struct ProjectFile {
     /// The agents: `default` names one, or a list of them as a fallback chain; every other key is an agent. `repair` is
     /// always there.
     pub agents: AgentsFile,
+    /// Language models, each under a name of yours, which stands as `model` where one is asked: by an agent of type `completion`, the generator, the
+    /// judge, the reviewers and whoever is asked for parts.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, ModelFile>,
     /// The reflection loop.
     pub reflexion: ReflexionFile,
     /// In which parts a task without `subtasks` is worked on: which lists in its description, item by item. `off`: none, because
@@ -130,6 +135,7 @@ impl Default for ProjectFile {
             max_attempts: 3,
             jobs: 1,
             agents: AgentsFile::default(),
+            models: BTreeMap::new(),
             reflexion: ReflexionFile::default(),
             decompose: DecomposeFile::default(),
             retry: RetryFile::default(),
@@ -261,7 +267,7 @@ pub struct GeneratorFile {
     /// For `agent`: its name under `agents`; the first of `agents.default` if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// For `llm`: the provider's name of the model.
+    /// For `llm`: a name under `models`, or the provider's name with a `provider` beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// For `llm`: whose protocol the model speaks; Ollama, llama.cpp, vLLM and most others speak `openai`.

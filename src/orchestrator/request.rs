@@ -91,6 +91,7 @@ impl TaskRun {
                 files: &last.change.files,
                 diff: &last.change.diff,
                 goes_on: self.last_change.as_ref().is_some_and(|(_, left)| *left == attempt.from),
+                after_parts: attempt.part > 0,
                 dirs: &dirs,
             }),
             _ => baseline.map(|check| LastFailure {
@@ -102,6 +103,7 @@ impl TaskRun {
                 files: &[],
                 diff: "",
                 goes_on: false,
+                after_parts: attempt.part > 0,
                 dirs: &dirs,
             }),
         };

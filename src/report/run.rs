@@ -3,7 +3,7 @@
 use super::events::plural;
 use super::night::{Night, by_part, duration};
 use crate::domain::{CostSource, Ending, Needs, Proof, RunKind, RunReport, RunStop, Status, TaskReport, Verdict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// The summary of a run: a line per task, the sums, and what to do next.
@@ -143,6 +143,23 @@ fn push_overlaps(text: &mut String, report: &RunReport) {
     }
 }
 
+/// The commands that merge these branches: one for those that change no file in common, which git merges at once, and one for each of the others.
+fn merges(report: &RunReport, branches: &[&str]) -> Vec<String> {
+    let files_of = |branch: &str| report.tasks.iter().find(|t| t.branch.as_deref() == Some(branch)).map(|t| &t.files);
+    let (mut at_once, mut seen, mut alone) = (Vec::new(), BTreeSet::new(), Vec::new());
+    for branch in branches {
+        match files_of(branch) {
+            Some(files) if !files.is_empty() && files.iter().all(|file| !seen.contains(file)) => {
+                seen.extend(files);
+                at_once.push(*branch);
+            }
+            _ => alone.push(format!("  git merge {branch}")),
+        }
+    }
+    let first = (!at_once.is_empty()).then(|| format!("  git merge {}", at_once.join(" ")));
+    first.into_iter().chain(alone).collect()
+}
+
 fn push_next(text: &mut String, report: &RunReport) {
     // What a person is to look at first is named below.
     let is_yours = |task: &&TaskReport| task.needs == Some(Needs::Person) && report.kind == RunKind::Overnight;
@@ -156,8 +173,8 @@ fn push_next(text: &mut String, report: &RunReport) {
     } else if !branches.is_empty() {
         let _ = writeln!(
             text,
-            "\nbring it in with:\n  git merge {}\nor one by one with `reflexion apply TASK`",
-            branches.join(" ")
+            "\nbring it in with:\n{}\nor with `reflexion apply TASK`",
+            merges(report, &branches).join("\n")
         );
     }
     for task in report.tasks.iter().filter(is_yours) {

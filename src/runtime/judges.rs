@@ -34,14 +34,7 @@ pub(super) fn judge(settings: &dyn Settings, parts: JudgeParts) -> Result<Arc<dy
             timeout: limit,
         }),
         policy::Judge::Agent { name } => agent(name, "verification.judge.agent", settings, &*parts.subagents, &clock)?,
-        policy::Judge::Model { models, template } => Arc::new(ModelJudge {
-            model: FastModel::new(FastModelParams {
-                models: parts.models,
-                clock: Arc::clone(&clock),
-                wanted: models.clone(),
-                template: template.clone(),
-            }),
-        }),
+        policy::Judge::Model { models, template } => model(models.clone(), template.clone(), parts.models, &clock),
     };
     let cached = guarded(bare, limit, &clock);
     Ok(Arc::new(Instructed::new(cached, clock, settings.project().root.clone())))
@@ -59,20 +52,34 @@ pub(super) struct Committee {
 pub(super) fn committee(
     settings: &dyn Settings,
     subagents: &dyn Subagents,
+    models: &Arc<dyn Models>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Committee, SubagentError> {
     let verification = settings.verification();
-    let member = |name: &Option<String>, key: &str| match name {
-        None => Ok(None),
-        Some(name) => {
-            let bare = agent(name, key, settings, subagents, clock)?;
-            Ok(Some(guarded(bare, verification.judge_timeout, clock)))
-        }
+    let member = |who: &Option<policy::Reviewer>, key: &str| -> Result<Option<Arc<dyn Judge>>, SubagentError> {
+        let bare = match who {
+            None => return Ok(None),
+            Some(policy::Reviewer::Agent { name }) => agent(name, key, settings, subagents, clock)?,
+            Some(policy::Reviewer::Model { model: one }) => {
+                model(vec![one.name.clone()], one.clone(), Arc::clone(models), clock)
+            }
+        };
+        Ok(Some(guarded(bare, verification.judge_timeout, clock)))
     };
     Ok(Committee {
         reviewer: member(&verification.reviewer, "verification.review.reviewer")?,
         auditor: member(&verification.auditor, "verification.review.auditor")?,
     })
+}
+
+fn model(
+    wanted: Vec<String>,
+    template: policy::Model,
+    models: Arc<dyn Models>,
+    clock: &Arc<dyn Clock>,
+) -> Arc<dyn Judge> {
+    let model = FastModel::new(FastModelParams { models, clock: Arc::clone(clock), wanted, template });
+    Arc::new(ModelJudge { model })
 }
 
 fn agent(

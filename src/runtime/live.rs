@@ -177,10 +177,11 @@ async fn completion_verifier(
     judge: Svc<dyn Judge>,
     remote: Svc<dyn Remote>,
     subagents: Svc<dyn Subagents>,
+    models: Svc<dyn Models>,
     clock: Svc<dyn Clock>,
 ) -> Result<Svc<dyn CompletionVerifier>, SubagentError> {
     let (subagents, clock) = (subagents.into_arc(), clock.into_arc());
-    let committee = judges::committee(&*settings, &*subagents, &clock)?;
+    let committee = judges::committee(&*settings, &*subagents, &models.into_arc(), &clock)?;
     Ok(Svc::new(Completion::new(CompletionParams {
         policy: settings.verification().clone(),
         judge: judge.into_arc(),

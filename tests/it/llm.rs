@@ -152,15 +152,11 @@ fn project(server: &Server) -> tempfile::TempDir {
     });
     write("tasks.jsonl", &format!("{task}\n"));
     let model = json!({ "provider": "openai", "baseUrl": format!("{}/v1", server.address), "model": "mock-model" });
-    let with = |kind: &str| {
-        let mut value = model.clone();
-        value["type"] = kind.into();
-        value
-    };
     let settings = json!({
-        "agents": { "default": "small", "small": with("completion") },
+        "models": { "mock": model },
+        "agents": { "default": "small", "small": { "type": "completion", "model": "mock" } },
         "protect": ["check.py"],
-        "reflexion": { "generator": with("llm") },
+        "reflexion": { "generator": { "type": "llm", "model": "mock" } },
     });
     write("project.json", &settings.to_string());
     for args in [&["init", "-q"][..], &["add", "-A"], &["commit", "-qm", "start"]] {

@@ -26,7 +26,7 @@ pub(super) fn as_before(red: &[&CheckReport], baseline: &[CheckReport], named: O
     let is_said = |test: &&str| failed.is_some_and(|failed| failed.failing.contains_key(*test));
     let stops = |check: &CheckReport| {
         let stops = |check: &CheckReport| {
-            let is_cut = toolchain::summaries(&check.output.text()).last().is_some_and(|said| !said.whole);
+            let is_cut = toolchain::summaries(&check.output.text()).last().is_some_and(|said| said.stopped);
             is_cut || check.signature.counted.as_ref().is_some_and(|counted| counted.stopped)
         };
         check.at_base(baseline).is_some_and(stops)

@@ -588,10 +588,10 @@ pub struct Verification {
     pub judge_timeout: Duration,
     /// Structured questions before the judge's verdict.
     pub self_assessment: SelfAssessment,
-    /// The agent that reviews a change before it is confirmed.
-    pub reviewer: Option<String>,
-    /// The agent that audits it.
-    pub auditor: Option<String>,
+    /// Who reviews a change before it is confirmed.
+    pub reviewer: Option<Reviewer>,
+    /// Who audits it.
+    pub auditor: Option<Reviewer>,
     /// Which changes the two look at.
     pub review: Review,
     /// What a task must have beside its checks.
@@ -624,6 +624,21 @@ impl Default for Verification {
             nudge: Nudge::On,
         }
     }
+}
+
+/// Who looks at a change before it is confirmed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reviewer {
+    /// A configured agent, read-only.
+    Agent {
+        /// Its name under `agents`.
+        name: String,
+    },
+    /// A language model, asked directly.
+    Model {
+        /// Which, and how it is asked.
+        model: Model,
+    },
 }
 
 /// Who is asked where the facts leave it open.

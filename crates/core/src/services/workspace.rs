@@ -1,6 +1,6 @@
 //! Places to work in, and what changed there.
 
-use crate::domain::{BranchConflict, Change, RunId, Spell, SubtaskId, TaskId, TreeId, changed_lines};
+use crate::domain::{BranchConflict, Change, RunId, Spell, SubtaskId, TaskId, TreeId, changed_lines, in_a_line};
 use async_trait::async_trait;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -449,7 +449,7 @@ pub enum WorkspaceError {
         output: String,
     },
     /// Work does not fit together.
-    #[error("{what} does not fit: {files}", files = files.join(", "))]
+    #[error("{what} does not fit: {files}", files = files.iter().map(|file| in_a_line(file)).collect::<Vec<_>>().join(", "))]
     Conflict {
         /// In words.
         what: String,

@@ -134,6 +134,8 @@ pub struct LastFailure<'a> {
     pub diff: &'a str,
     /// Whether the files are as these attempts left them; else nothing of it is in them.
     pub goes_on: bool,
+    /// Earlier parts of the task were worked on before, and their work is in the files.
+    pub after_parts: bool,
     /// Directories in which checks ran: paths below them are shown from there.
     pub dirs: &'a [&'a Path],
 }
@@ -238,6 +240,11 @@ impl LastFailure<'_> {
     fn push_what_failed(&self, text: &mut String) {
         let how = self.check.map(|check| (line(&check.spec.name), check.how()));
         let what = match (self.attempt, how) {
+            (None, Some((name, how))) if self.after_parts => {
+                format!(
+                    "Check `{name}` was red before the first part of the task ({how}); what came of it since was not looked at"
+                )
+            }
             (None, Some((name, how))) => format!("Check `{name}` was red before any attempt ({how})"),
             (None, None) => "Before any attempt".to_owned(),
             (Some(n), how) => {
@@ -269,7 +276,11 @@ impl LastFailure<'_> {
 
     /// What was tried, and whether it is there. A diff names its files; of one that is cut, or not there, they are listed.
     fn push_change(&self, text: &mut String, attempt: u32) {
-        let now = if self.goes_on { "the files are as it left them" } else { "nothing of that is in the files now" };
+        let now = match (self.goes_on, self.after_parts) {
+            (true, _) => "the files are as it left them",
+            (false, true) => "of that, what earlier parts of the task brought is in the files now, and nothing else",
+            (false, false) => "nothing of that is in the files now",
+        };
         let diff = readable_diff(self.diff);
         let is_shown = |file: &&String| diff.len() <= DIFF_BYTES && diff.contains(file.as_str());
         if !self.files.iter().all(|file| is_shown(&file)) {
@@ -376,6 +387,7 @@ mod tests {
                 files: &files,
                 diff: "-a\n+b",
                 goes_on,
+                after_parts: false,
                 dirs: &[],
             });
             let (checks, known_red, origin) = (&[], &[], PartOrigin::Owner);

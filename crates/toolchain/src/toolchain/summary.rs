@@ -20,6 +20,8 @@ pub struct TestSummary {
     pub counts: Option<Counts>,
     /// The counts are those of the whole run: it was not stopped early, and not only some of the tests are named.
     pub whole: bool,
+    /// The run was stopped early: what stands behind it did not run.
+    pub stopped: bool,
     /// The runner says as much of every run. Without it, a run that passes may say nothing.
     pub always: bool,
     /// The counts are a sum over several lines: what was cut out of the output is missing in it.
@@ -255,6 +257,7 @@ impl Mark {
             green: self.green.unwrap_or(true) && !failed,
             counts: self.counts,
             whole: !self.partial && !self.cut,
+            stopped: self.cut,
             always: self.always,
             summed: self.joins == Joins::Add,
         }

@@ -12,7 +12,7 @@ use super::{Exit, judge, project};
 use crate::domain::{CaptureMode, FailureContext};
 use crate::layer::Svc;
 use crate::runtime::{
-    HookAgent, HookCall, HookChanged, HookLearn, HookMode, HookScope, HookVerify, Installing, Stopped, Trust,
+    HookAgent, HookCall, HookChanged, HookLearn, HookMode, HookScope, HookVerify, Installing, SentBack, Stopped, Trust,
 };
 use crate::services::{CompletionVerifier, ReflectionService, Settings};
 use crate::{config, runtime};
@@ -87,7 +87,10 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
         HookCommand::Stop(args) => {
             stop(&call);
             if args.verify {
-                judge_stop(&call);
+                let sent_back = judge_stop(&call);
+                if let Some(sent_back) = sent_back.filter(|_| args.learn) {
+                    learn(&call, sent_back.failure);
+                }
             }
         }
         HookCommand::Install(_) | HookCommand::Uninstall(_) => {}
@@ -300,22 +303,51 @@ async fn lessons(call: &HookCall, failure: Option<FailureContext>) -> anyhow::Re
     Ok(answer?)
 }
 
-/// Says on stdout that the agent must go on, and why.
-fn judge_stop(call: &HookCall) {
+/// Writes the lesson of a stop that was refuted. What it costs if that fails is the lesson.
+fn learn(call: &HookCall, failure: FailureContext) {
+    let learned = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let learned = learned.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(written(call, failure)));
+    if let Err(error) = learned {
+        say(&format!("no lesson was written: {error:#}"));
+    }
+}
+
+async fn written(call: &HookCall, failure: FailureContext) -> anyhow::Result<()> {
+    let Some(effective) = judge::of_project(&runtime::hook_project(call))? else { return Ok(()) };
+    if !Trust::of(&effective)?.is_given() {
+        return Ok(());
+    }
+    let settings = runtime::hook_writing_settings(&effective)?;
+    if settings.reflexion().enabled {
+        let app = project::live().with(settings.clone()).build::<Svc<dyn ReflectionService>>().await?;
+        let written = runtime::hook_reflect(failure, &*settings, &**app).await;
+        app.shutdown().await?;
+        written?;
+    }
+    Ok(())
+}
+
+/// Says on stdout that the agent must go on, and why; gives the stop that was sent back.
+fn judge_stop(call: &HookCall) -> Option<SentBack> {
     if runtime::hook_mode() == HookMode::On(CaptureMode::Orchestrated) {
-        return;
+        return None;
     }
     let judged = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let judged = judged.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(judged_stop(call)));
     match judged {
-        Ok(Ok(Some(reason))) => outln!("{}", json!({ "decision": "block", "reason": reason })),
-        Ok(Ok(None)) => {}
+        Ok(Ok(sent_back)) => {
+            if let Some(SentBack { why, .. }) = &sent_back {
+                outln!("{}", json!({ "decision": "block", "reason": why }));
+            }
+            return sent_back;
+        }
         Ok(Err(because)) => say(&format!("the stop was not judged: {because}")),
         Err(error) => say(&format!("the stop was not judged: {error:#}")),
     }
+    None
 }
 
-async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, String>> {
+async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<SentBack>, String>> {
     let dir = runtime::hook_project(call);
     let rules = runtime::hook_rules(call).because();
     let found = if rules.is_some() { None } else { judge::of_project(&dir)? };
@@ -329,7 +361,7 @@ async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, S
     let answer = runtime::hook_verify(call, &*app.0, max_turns).await;
     app.shutdown().await?;
     let noted = |why: String| rules.as_ref().map_or_else(|| why.clone(), |rules| format!("{why}\n\n({rules}.)"));
-    Ok(answer.map(|why| why.map(noted)))
+    Ok(answer.map(|sent_back| sent_back.map(|one| SentBack { why: noted(one.why), ..one })))
 }
 
 fn no_mode(word: &str) {

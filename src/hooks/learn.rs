@@ -4,8 +4,9 @@
 //! Inside of a run nothing is: there a coin decides what an attempt sees.
 
 use super::{Hook, HookMode};
-use crate::domain::{CaptureMode, FailureContext, Recall, Reflection, ReflectionId, SubtaskId};
+use crate::domain::{CaptureMode, FailureContext, Recall, Reflection, ReflectionId, SubtaskId, TaskId};
 use crate::services::{RecallQuery, ReflectionService};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -51,6 +52,14 @@ pub async fn lesson_after_failure(
     let found = service.recall(&query).await.map_err(io::Error::other)?;
     // No task of the project is at work, so none is its own.
     give(hook, Recall { own: Vec::new(), ..found }, service)
+}
+
+/// The name of a session where it stands for a task: lessons are written of it, and it is measured.
+#[must_use]
+pub fn session_task(session: &str) -> TaskId {
+    let named = TaskId::new(format!("session-{session}"));
+    let hashed = |_| TaskId::new(format!("session-{:.32}", format!("{:x}", Sha256::digest(session))));
+    named.or_else(hashed).expect("hexadecimal digits are an id")
 }
 
 fn is_on(hook: &Hook<'_>) -> bool {

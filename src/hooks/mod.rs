@@ -30,7 +30,7 @@ pub use environment::{HookEnvironment, HookMode};
 pub use files::CaptureFiles;
 pub use gate::{Gate, Gating, gate};
 pub use install::{Changed, EditError, HookAgent, InstallError, Installing, Learn, Left, Scope, Verify};
-pub use learn::{lesson_after_failure, lessons_at_start};
+pub use learn::{lesson_after_failure, lessons_at_start, session_task};
 pub use payload::Payload;
 pub use rules::{Rules, rules};
 pub use start::session_start;

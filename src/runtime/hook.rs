@@ -2,6 +2,7 @@
 //! of every agent.
 
 use super::failure::failed_output;
+use super::hook_lesson::RefutedStop;
 use super::judge::{TranscriptTurn, judge_transcript, read_transcript};
 use super::settings::without_strangers;
 use crate::config::{ConfigError, Effective, Inputs};
@@ -235,6 +236,15 @@ fn asked_by_hooks(judge: policy::Judge) -> (policy::Judge, Option<&'static str>)
     }
 }
 
+/// A stop that is sent back to work.
+#[derive(Debug)]
+pub struct SentBack {
+    /// What the agent is told.
+    pub why: String,
+    /// What a lesson of it is written from.
+    pub failure: FailureContext,
+}
+
 /// Judges a session that stops by its transcript, and gives what the agent is told if it is sent back to work; none if it
 /// may stop. Facts against it send it back, and whoever the settings ask; that nothing is known never does.
 ///
@@ -244,7 +254,7 @@ pub async fn hook_verify(
     call: &HookCall,
     app: &dyn CompletionVerifier,
     max_turns: u32,
-) -> Result<Option<String>, String> {
+) -> Result<Option<SentBack>, String> {
     let around = Around::of(call);
     let clock = SystemClock::new();
     let gate = match hooks::gate(&around.hook(call, &clock), max_turns).map_err(|error| error.to_string())? {
@@ -253,6 +263,7 @@ pub async fn hook_verify(
     };
     let transcript = around.payload.transcript.as_ref().ok_or("the payload names no transcript")?;
     let reading = whole(transcript, around.payload.last_words.as_deref(), &clock).await?;
+    let trace = reading.trace.clone();
     let turn = TranscriptTurn {
         reading,
         task: None,
@@ -270,8 +281,19 @@ pub async fn hook_verify(
     let Some(why) = said.render() else { return Ok(None) };
     // The turn's number is no news about the work.
     let about = format!("{:?} {:?} {}", verdict.missing, verdict.next_actions, verdict.feedback);
+    let session = around.payload.session.as_deref().unwrap_or_default();
+    let stop = RefutedStop {
+        task: hooks::session_task(session),
+        session,
+        turn: gate.next_turn - 1,
+        trace: &trace,
+        verdict: &verdict,
+        files: gate.files.clone(),
+        top: &around.top(),
+    };
+    let failure = stop.failure();
     let sent_back = gate.send_back(&about).map_err(|error| error.to_string())?;
-    Ok(sent_back.then_some(why))
+    Ok(sent_back.then_some(SentBack { why, failure }))
 }
 
 /// What stands in a transcript once it has the agent's last words: an agent calls its hook and writes its record at the same time.

@@ -36,6 +36,7 @@ mod files;
 mod given;
 mod health;
 mod hook;
+mod hook_lesson;
 mod judge;
 mod judges;
 mod live;
@@ -87,9 +88,10 @@ pub use health::{
     runs_all_with, sandbox_health,
 };
 pub use hook::{
-    HookCall, checkout_around, hook_failure, hook_lesson, hook_lessons, hook_mode, hook_problem, hook_project,
-    hook_rules, hook_session_start, hook_settings, hook_stop, hook_verify,
+    HookCall, SentBack, checkout_around, hook_failure, hook_lesson, hook_lessons, hook_mode, hook_problem,
+    hook_project, hook_rules, hook_session_start, hook_settings, hook_stop, hook_verify,
 };
+pub use hook_lesson::{hook_reflect, hook_writing_settings};
 pub use judge::{
     TRANSCRIPT_FORMATS, TranscriptFormat, TranscriptReadError, TranscriptReading, TranscriptTurn, judge_transcript,
     read_transcript,

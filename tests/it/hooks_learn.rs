@@ -1,6 +1,7 @@
 //! Lessons in sessions that no run began: at their start, and after a command that failed.
 
 use crate::hooks::Repo;
+use crate::hooks_gate::transcript_of;
 use crate::project::Ran;
 use serde_json::{Value, json};
 
@@ -137,4 +138,45 @@ fn what_keeps_lessons_from_sessions_is_said_by_the_doctor_and_by_the_hook() {
     let ran = Ran::of(repo.command(&["after-tool", "--agent", "claude"], &[]), "{\"tool_response\": ");
     ran.exits(0).says("no lesson was looked for: invalid_payload: EOF");
     assert_eq!(ran.stdout, "");
+}
+
+/// As `cargo test` prints it, with what no file may hold.
+const RED: &str = "Exit code 101\nrunning 1 test\ntest sum ... FAILED\n\nfailures:\n\n---- sum stdout ----\n\
+    token ghp_0123456789abcdefghijABCDEFGHIJ012345\nthread 'sum' panicked at src/sum.rs:7:5:\n\
+    assertion `left == right` failed: the carry is lost\n  left: 3\n right: 4\n\n\nfailures:\n    sum\n\n\
+    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n";
+
+#[test]
+fn a_stop_that_was_refuted_leaves_a_lesson_which_another_session_is_given_once_a_person_allows_it() {
+    let repo = Repo::new();
+    repo.0.write("t.jsonl", transcript_of(&repo, "All tests pass now.", RED));
+    let more = json!({ "transcript_path": repo.dir().join("t.jsonl"), "prompt_id": "p1" });
+    let stop = |args: &[&str], session: &str, env: &[(&str, &str)]| {
+        call(&repo, &[&["stop", "--verify"], args].concat(), session, more.clone(), env)
+    };
+    let lessons = || repo.0.run(&["memory", "list", "--json"]).exits(0).json()["reflections"].clone();
+    let silent = stop(&[], "s0", &[]);
+    assert_eq!(stop(&["--learn"], "s1", &[("REFLEXION_TRUST", "")]).stdout, silent.stdout);
+    assert_eq!(lessons(), json!([]), "nobody asked for lessons, or nobody trusts the project");
+    let loud = stop(&["--learn"], "s2", &[]);
+    assert_eq!((&loud.stdout, &loud.stderr), (&silent.stdout, &silent.stderr), "nothing else changes");
+    assert_eq!(stop(&["--learn"], "s2", &[]).stdout, "", "the same stop again");
+    let lessons = lessons();
+    assert_eq!(lessons.as_array().map(Vec::len), Some(1), "{lessons}");
+    let lesson = &lessons[0];
+    assert_eq!((&lesson["taskId"], &lesson["sessionId"]), (&json!("session-s2"), &json!("s2")), "{lesson}");
+    assert_eq!((&lesson["foreign"], &lesson["failure"]["tests"]), (&Value::Null, &json!(["sum"])), "{lesson}");
+    assert!(lesson["analysis"].as_str().unwrap().contains("the carry is lost"), "{lesson}");
+    let file = String::from_utf8(repo.0.read("memory/reflections.jsonl")).unwrap();
+    assert!(!file.contains("ghp_0123"), "{file}");
+
+    let red = json!({ "hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "error": RED });
+    let after = |session: &str| call(&repo, &["after-tool"], session, red.clone(), &[]);
+    assert_eq!(after("s3").stdout, "", "a new lesson is nobody's");
+    repo.0.run(&["memory", "promote", lesson["id"].as_str().unwrap()]).exits(0);
+    let text = given(&after("s3"), "PostToolUseFailure");
+    assert!(text.contains("the carry is lost") && text.contains("session-s2"), "{text}");
+    repo.0.run(&["hook", "install", "claude", "--verify", "--learn"]).exits(0);
+    let settings = String::from_utf8(repo.0.read(".claude/settings.json")).unwrap();
+    assert!(settings.contains("hook stop --verify --learn --agent claude\""), "{settings}");
 }

@@ -66,6 +66,10 @@ pub struct HookStopArgs {
     /// `REFLECTION_MODE=off` switches it off too, and a run judges its agents itself
     #[arg(long)]
     pub verify: bool,
+    /// With `--verify`: write the lesson of a stop that was refuted, as a run does of a failed attempt. Only where the project is trusted;
+    /// never inside of a run, and never with `REFLECTION_MODE=off`
+    #[arg(long, requires = "verify")]
+    pub learn: bool,
 }
 
 /// Put the hooks into an agent's settings.
@@ -81,7 +85,7 @@ pub struct HookInstallArgs {
     #[arg(long)]
     pub verify: bool,
     /// Sessions are given lessons of the project: those that proved themselves when they start, and after a command that
-    /// failed the one about such a failure; OpenCode's only after a failure
+    /// failed the one about such a failure; OpenCode's only after a failure. With `--verify` a stop that was refuted leaves a lesson
     #[arg(long)]
     pub learn: bool,
 }

@@ -204,7 +204,9 @@ fn entries_of(program: &str, agent: HookAgent, verify: Verify, learn: Learn) -> 
                 .iter()
                 .map(|event| Entry { matcher: Some(shell.to_owned()), ..entry(event, "after-tool", 30) });
             let start = entry("SessionStart", &format!("{begin} --learn"), 30);
-            std::iter::once(start).chain(after).chain([entry(stop, end, seconds)]).collect()
+            // A stop that nobody judges teaches nothing.
+            let end = if verify == Verify::On { format!("{end} --learn") } else { end.to_owned() };
+            std::iter::once(start).chain(after).chain([entry(stop, &end, seconds)]).collect()
         }
     }
 }

@@ -1,0 +1,128 @@
+//! What a session teaches whose stop was refuted: the lesson that a run would write of such an attempt, from the session's own record.
+
+use super::failure::signature_of;
+use super::run_id::system_clock;
+use super::settings::settings_from_values;
+use crate::config::{ConfigError, Effective};
+use crate::domain::{
+    Action, CheckCommand, CompletionVerdict, Ending, FailedCheck, FailureContext, FailureType, GateOutcome, GateReport,
+    Output, ReflectionId, Refutation, SessionId, TaskId, ToolStatus, Trace, policy,
+};
+use crate::layer::Svc;
+use crate::prompt::{AgentSteps, one_line, relative, shorten};
+use crate::services::{ReflectionError, ReflectionService, Settings, UsageMeter};
+use std::path::Path;
+
+/// So much of a command line stands for it in the rules' evidence, and names it in a lesson.
+const COMMAND_BYTES: usize = 160;
+
+/// A stop that was refuted.
+pub(super) struct RefutedStop<'a> {
+    /// The session, which stands for a task.
+    pub task: TaskId,
+    /// The agent's name of the session.
+    pub session: &'a str,
+    /// From 1, for one prompt of the person.
+    pub turn: u32,
+    /// What happened in the session.
+    pub trace: &'a Trace,
+    /// What refutes it.
+    pub verdict: &'a CompletionVerdict,
+    /// What was changed since the session began, from the top.
+    pub files: Vec<String>,
+    /// The top of the work: paths below it are named from there.
+    pub top: &'a Path,
+}
+
+impl RefutedStop<'_> {
+    /// What a generator is given to write the lesson from: the command that is red, where one refutes the stop, and else the rule that does.
+    pub fn failure(self) -> FailureContext {
+        let failed: Vec<&GateReport> =
+            self.verdict.reasons.iter().filter(|reason| reason.outcome == GateOutcome::Failed).collect();
+        let red = failed.iter().find_map(|reason| red_command(self.trace, &reason.evidence));
+        let said: Vec<String> = failed.iter().map(|reason| format!("{}: {}", reason.gate, reason.evidence)).collect();
+        let steps = AgentSteps::of(self.trace, &[self.top]);
+        let new = FailureContext::new(self.task, self.turn, system_clock().now());
+        let mut failure = FailureContext {
+            id: format!("fc-{}", system_clock().new_id()),
+            session_id: SessionId::new(self.session),
+            subtask_description: self.trace.task(),
+            failure_type: FailureType::of(&Ending::Finished),
+            files_changed: self.files,
+            steps: steps.steps,
+            steps_left_out: steps.left_out,
+            agent_message: self.trace.response.clone(),
+            ..new
+        };
+        match red {
+            Some(action) => show_red(&mut failure, action, self.top),
+            None => {
+                let rule = failed.first().map(|reason| reason.gate.clone());
+                failure.refuted_by = rule.map(|rule| Refutation { rule, place: None, line: None });
+                failure.todo.clone_from(&self.verdict.next_actions);
+                let words = if said.is_empty() { self.verdict.feedback.clone() } else { said.join("; ") };
+                failure.output = Output::whole(words);
+            }
+        }
+        failure
+    }
+}
+
+/// The last command that failed, of those that the evidence of a rule names.
+fn red_command<'t>(trace: &'t Trace, evidence: &str) -> Option<&'t Action> {
+    let is_named = |action: &&Action| {
+        let command = action.command.as_deref().map(|line| shorten(&one_line(line), COMMAND_BYTES).replace('`', "'"));
+        command.is_some_and(|command| evidence.contains(&format!("`{command}`")))
+    };
+    let is_red = |action: &&Action| {
+        let outcome = action.outcome.as_ref();
+        outcome.is_some_and(|one| one.exit_code.unwrap_or_default() != 0 || one.status == ToolStatus::Failed)
+    };
+    trace.actions.iter().rev().filter(is_named).find(is_red)
+}
+
+fn show_red(failure: &mut FailureContext, action: &Action, top: &Path) {
+    let line = action.command.clone().unwrap_or_default();
+    let outcome = action.outcome.as_ref();
+    let printed = outcome.map(|outcome| relative(&outcome.output, top).into_owned());
+    let exit_status = outcome.and_then(|outcome| outcome.exit_code);
+    let run = CheckCommand::Shell(line.clone());
+    failure.output = Output::whole(printed.unwrap_or_default());
+    failure.signature = signature_of(run.clone(), exit_status.or(Some(1)), &failure.output);
+    failure.check = Some(FailedCheck {
+        name: shorten(&one_line(&line), COMMAND_BYTES).into_owned(),
+        run,
+        exit_status,
+        signal: None,
+        timed_out: false,
+    });
+}
+
+/// The settings by which a hook writes lessons: as a run does it, but no program that a project names is started only because an agent stops,
+/// and the rules write the lesson then.
+///
+/// # Errors
+/// [`ConfigError`] if values do not fit together.
+pub fn hook_writing_settings(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
+    settings_from_values(effective, |values| match &values.reflexion.generator {
+        policy::Generator::Command { .. } | policy::Generator::Agent { .. } => {
+            values.reflexion.generator = policy::Generator::Heuristic;
+        }
+        policy::Generator::Heuristic | policy::Generator::Llm { .. } => {}
+    })
+}
+
+/// Writes the lesson of a stop that was refuted, and keeps it as that of a run is kept.
+///
+/// # Errors
+/// If none could be written, or it could not be kept.
+pub async fn hook_reflect(
+    mut failure: FailureContext,
+    settings: &dyn Settings,
+    app: &dyn ReflectionService,
+) -> Result<ReflectionId, ReflectionError> {
+    let most = settings.reflexion().max_reflections_per_retry;
+    failure.previous_reflections = app.get_recent(&failure.subtask_id, most).await.unwrap_or_default();
+    let reflection = app.generate_counted(&failure, &UsageMeter::default()).await?;
+    app.save(&reflection).await
+}

@@ -30,7 +30,9 @@ pub use environment::{HookEnvironment, HookMode};
 pub use files::CaptureFiles;
 pub use gate::{Gate, Gating, gate};
 pub use install::{Changed, EditError, HookAgent, InstallError, Installing, Learn, Left, Scope, Verify};
-pub use learn::{lesson_after_failure, lessons_at_start, session_task};
+pub use learn::{
+    Teaching, awaits_command, command_ended, lesson_after_failure, lessons_at_start, session_task, stop_ended,
+};
 pub use payload::Payload;
 pub use rules::{Rules, rules};
 pub use start::session_start;

@@ -1,6 +1,8 @@
-//! What a session teaches whose stop was refuted: the lesson that a run would write of such an attempt, from the session's own record.
+//! What sessions that no run began are given of what was learned, and what they leave: the lesson of a stop that was refuted, which a run would write of
+//! such an attempt, from the session's own record.
 
-use super::failure::signature_of;
+use super::failure::{failed_output, signature_of};
+use super::hook::{Around, HookCall};
 use super::run_id::system_clock;
 use super::settings::settings_from_values;
 use crate::config::{ConfigError, Effective};
@@ -8,13 +10,105 @@ use crate::domain::{
     Action, CheckCommand, CompletionVerdict, Ending, FailedCheck, FailureContext, FailureType, GateOutcome, GateReport,
     Output, ReflectionId, Refutation, SessionId, TaskId, ToolStatus, Trace, policy,
 };
+use crate::hooks;
+use crate::hooks::{Payload, Teaching};
+use crate::host::SystemClock;
 use crate::layer::Svc;
-use crate::prompt::{AgentSteps, one_line, relative, shorten};
-use crate::services::{ReflectionError, ReflectionService, Settings, UsageMeter};
+use crate::prompt::{AgentSteps, last_bytes, one_line, relative, shorten};
+use crate::services::{Lessons, ReflectionError, ReflectionService, Settings, UsageMeter};
+use crate::toolchain::summary;
+use std::io;
 use std::path::Path;
+
+/// Of a tool's answer at most this much is read, at its end: there a command says what failed.
+const ANSWER_BYTES: usize = 128 << 10;
 
 /// So much of a command line stands for it in the rules' evidence, and names it in a lesson.
 const COMMAND_BYTES: usize = 160;
+
+/// What a tool's answer says of the command that it ran.
+#[derive(Debug, Default)]
+pub struct CommandEnd {
+    /// Whether it passed; none where neither the agent nor a test runner's summary says it.
+    pub passed: Option<bool>,
+    /// The failure that it shows, if that would be known again.
+    pub failure: Option<FailureContext>,
+}
+
+/// How the command ended after which a hook is called. What passed may still show a failure: the status of a pipe is that of its last command.
+#[must_use]
+pub fn hook_command_end(call: &HookCall) -> CommandEnd {
+    let Payload { answer: Some(answer), passed, session, .. } = Around::of(call).payload else {
+        return CommandEnd::default();
+    };
+    let answer = last_bytes(&answer, ANSWER_BYTES);
+    let green = summary(answer).map(|summary| summary.green);
+    let failure = failed_output(hooks::session_task(&session.unwrap_or_default()), 1, answer);
+    let signature = &failure.signature;
+    let is_told = green == Some(false) || !signature.tests.is_empty() || signature.frame.is_some();
+    let shows = match passed {
+        Some(true) => is_told,
+        Some(false) | None => green != Some(true) && !signature.fingerprint.is_empty(),
+    };
+    let failed = passed == Some(false) || is_told;
+    let passed = if failed { Some(false) } else { passed.or(green) };
+    CommandEnd { passed, failure: shows.then_some(failure) }
+}
+
+/// Whether the record of a moment waits for how this command ends.
+#[must_use]
+pub fn hook_awaits_command(call: &HookCall) -> bool {
+    hooks::awaits_command(&Around::of(call).hook(call, &SystemClock::new()))
+}
+
+/// Writes down how moments ended that waited for this command.
+///
+/// # Errors
+/// What could not be read or written.
+pub async fn hook_command_ended(call: &HookCall, passed: bool, lessons: &dyn Lessons) -> io::Result<()> {
+    let (around, clock) = (Around::of(call), SystemClock::new());
+    hooks::command_ended(&around.hook(call, &clock), passed, lessons).await.map(drop)
+}
+
+/// Writes down how moments ended of which nobody knew it, by what the session's stop showed; and how far lessons have come by that.
+///
+/// # Errors
+/// What could not be read or written.
+pub async fn hook_stop_ended(
+    call: &HookCall,
+    passed: bool,
+    lessons: &dyn Lessons,
+    app: &dyn ReflectionService,
+) -> io::Result<()> {
+    let (around, clock) = (Around::of(call), SystemClock::new());
+    if hooks::stop_ended(&around.hook(call, &clock), passed, lessons).await? > 0 {
+        app.curate().await.map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// The lessons of the project that a session is given when it starts, or after this failure, as the hook says them; none where there are none, and where a coin
+/// holds them out.
+///
+/// # Errors
+/// What could not be read or written.
+pub async fn hook_lessons(
+    call: &HookCall,
+    failure: Option<FailureContext>,
+    teaching: &Teaching<'_>,
+) -> io::Result<Option<serde_json::Value>> {
+    let (around, clock) = (Around::of(call), SystemClock::new());
+    let hook = around.hook(call, &clock);
+    let (otherwise, text) = match failure {
+        None => ("SessionStart", hooks::lessons_at_start(&hook, teaching).await?),
+        Some(failure) => ("PostToolUse", hooks::lesson_after_failure(&hook, failure, teaching).await?),
+    };
+    let event = around.payload.event.as_deref().unwrap_or(otherwise);
+    // The shape that Claude Code, Codex and Gemini CLI share to put a text before their models.
+    let said =
+        |text| serde_json::json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } });
+    Ok(text.map(said))
+}
 
 /// A stop that was refuted.
 pub(super) struct RefutedStop<'a> {

@@ -1,6 +1,6 @@
 //! `reflexion hook`.
 //!
-//! `stop`, `session-start` and `after-tool` run inside somebody else's session, often: they are answered before anything else
+//! `stop`, `session-start`, `prompt` and `after-tool` run inside somebody else's session, often: they are answered before anything else
 //! of the program starts, end with 0 whatever happens, and write nothing on stdout but what `--verify` and `--learn` ask for.
 
 use super::args::{
@@ -34,7 +34,7 @@ const PAYLOAD_BYTES: u64 = 16 << 20;
 /// Whether these arguments are a call by an agent's hook, right or wrong.
 pub(super) fn is_call(args: &[OsString]) -> bool {
     let mut words = args.iter().skip(1);
-    let calls = |word: &OsString| ["stop", "session-start", "after-tool"].iter().any(|call| word == call);
+    let calls = |word: &OsString| ["stop", "session-start", "prompt", "after-tool"].iter().any(|call| word == call);
     words.any(|word| word == "hook") && words.next().is_some_and(calls)
 }
 
@@ -44,7 +44,7 @@ pub(super) fn is_off(args: &[OsString]) -> bool {
     match runtime::hook_mode() {
         _ if says(&["--help", "-h"]) => false,
         HookMode::Off => true,
-        HookMode::Unset => !says(&["--verify", "--learn", "after-tool"]),
+        HookMode::Unset => !says(&["--verify", "--learn", "prompt", "after-tool"]),
         HookMode::On(_) | HookMode::Unknown(_) => false,
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
     let Command::Hook(HookArgs { command }) = &args.command else { return None };
     let call = match command {
         HookCommand::SessionStart(start) => &start.call,
-        HookCommand::AfterTool(after) => &after.call,
+        HookCommand::Prompt(from) | HookCommand::AfterTool(from) => &from.call,
         HookCommand::Stop(stop) => &stop.call,
         HookCommand::Install(_) | HookCommand::Uninstall(_) => return None,
     };
@@ -79,9 +79,13 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
                 teach(&call, CommandEnd::default());
             }
         }
-        HookCommand::AfterTool(_) => {
+        HookCommand::Prompt(_) | HookCommand::AfterTool(_) => {
             if let Some(problem) = runtime::hook_problem(&call) {
                 say(&format!("no lesson was looked for: {problem}"));
+            } else if matches!(command, HookCommand::Prompt(_)) {
+                if let Some(failure) = runtime::hook_prompt_failure(&call) {
+                    teach(&call, CommandEnd { passed: None, failure: Some(failure) });
+                }
             } else {
                 let CommandEnd { passed, failure } = runtime::hook_command_end(&call);
                 let passed = passed.filter(|_| runtime::hook_awaits_command(&call));
@@ -110,7 +114,9 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
 /// What else there is to do with hooks.
 pub(super) fn hook(project: &Path, args: HookArgs) -> anyhow::Result<Exit> {
     match args.command {
-        HookCommand::SessionStart(_) | HookCommand::AfterTool(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
+        HookCommand::SessionStart(_) | HookCommand::Prompt(_) | HookCommand::AfterTool(_) | HookCommand::Stop(_) => {
+            Ok(Exit::Confirmed)
+        }
         HookCommand::Install(HookInstallArgs { place, verify, learn }) => {
             if verify && place.agent == HookAgent::OpenCode {
                 let message =

@@ -1,4 +1,4 @@
-//! What agents' hooks call: `reflexion hook session-start`, `reflexion hook after-tool` and `reflexion hook stop`.
+//! What agents' hooks call: `reflexion hook session-start`, `prompt`, `after-tool` and `stop`.
 //!
 //! At a session's start [`session_start`] notes the commit and the files that were dirty before the agent touched
 //! anything. At a stop [`stop`] asks git once what differs now, adds what the agent says of its own work, and writes one

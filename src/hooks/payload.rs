@@ -17,6 +17,8 @@ pub struct Payload {
     pub refired: bool,
     /// What tells this stop's prompt from the ones before, if anything does.
     pub turn: Option<String>,
+    /// What the person asks for, where the hook is called before that is read or after it was done.
+    pub prompt: Option<String>,
     /// The agent's last words, as its record will have them.
     pub last_words: Option<String>,
     /// What the agent calls this hook by.
@@ -66,6 +68,7 @@ impl Payload {
             transcript: text("transcript_path").map(PathBuf::from),
             refired: map.get("stop_hook_active") == Some(&Value::Bool(true)),
             turn: text("prompt_id").or_else(|| text("turn_id")).or_else(|| text("prompt")),
+            prompt: map.get("prompt").and_then(Value::as_str).map(str::to_owned),
             last_words: map.get("last_assistant_message").and_then(Value::as_str).map(str::to_owned),
             event: text("hook_event_name"),
             command: answer.as_ref().and_then(|_| command(map)),

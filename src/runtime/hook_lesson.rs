@@ -20,8 +20,8 @@ use crate::toolchain::summary;
 use std::io;
 use std::path::Path;
 
-/// Of a tool's answer at most this much is read, at its end: there a command says what failed.
-const ANSWER_BYTES: usize = 128 << 10;
+/// Of a tool's answer or a prompt at most this much is read, at its end: there a command says what failed.
+const TEXT_BYTES: usize = 128 << 10;
 
 /// So much of a command line stands for it in the rules' evidence, and names it in a lesson.
 const COMMAND_BYTES: usize = 160;
@@ -41,9 +41,21 @@ pub fn hook_command_end(call: &HookCall) -> CommandEnd {
     let Payload { answer: Some(answer), passed, session, .. } = Around::of(call).payload else {
         return CommandEnd::default();
     };
-    let answer = last_bytes(&answer, ANSWER_BYTES);
-    let green = summary(answer).map(|summary| summary.green);
-    let failure = failed_output(hooks::session_task(&session.unwrap_or_default()), 1, answer);
+    seen(session, &answer, passed)
+}
+
+/// The failure that a person's prompt holds, because its output was pasted: only what a compiler or a test runner says, never a person's own words.
+#[must_use]
+pub fn hook_prompt_failure(call: &HookCall) -> Option<FailureContext> {
+    let Payload { prompt: Some(prompt), session, .. } = Around::of(call).payload else { return None };
+    seen(session, &prompt, Some(true)).failure
+}
+
+/// What a text shows of a failure, where it is known whether its command passed, or not.
+fn seen(session: Option<String>, text: &str, passed: Option<bool>) -> CommandEnd {
+    let text = last_bytes(text, TEXT_BYTES);
+    let green = summary(text).map(|summary| summary.green);
+    let failure = failed_output(hooks::session_task(&session.unwrap_or_default()), 1, text);
     let signature = &failure.signature;
     let is_told = green == Some(false) || !signature.tests.is_empty() || signature.frame.is_some();
     let shows = match passed {
@@ -148,15 +160,14 @@ impl RefutedStop<'_> {
             agent_message: self.trace.response.clone(),
             ..new
         };
-        match red {
-            Some(action) => show_red(&mut failure, action, self.top),
-            None => {
-                let rule = failed.first().map(|reason| reason.gate.clone());
-                failure.refuted_by = rule.map(|rule| Refutation { rule, place: None, line: None });
-                failure.todo.clone_from(&self.verdict.next_actions);
-                let words = if said.is_empty() { self.verdict.feedback.clone() } else { said.join("; ") };
-                failure.output = Output::whole(words);
-            }
+        if let Some(action) = red {
+            show_red(&mut failure, action, self.top);
+        } else {
+            let rule = failed.first().map(|reason| reason.gate.clone());
+            failure.refuted_by = rule.map(|rule| Refutation { rule, place: None, line: None });
+            failure.todo.clone_from(&self.verdict.next_actions);
+            let words = if said.is_empty() { self.verdict.feedback.clone() } else { said.join("; ") };
+            failure.output = Output::whole(words);
         }
         failure
     }

@@ -92,8 +92,8 @@ pub use hook::{
     hook_session_start, hook_settings, hook_stop, hook_verify,
 };
 pub use hook_lesson::{
-    CommandEnd, hook_awaits_command, hook_command_end, hook_command_ended, hook_lessons, hook_reflect, hook_stop_ended,
-    hook_writing_settings,
+    CommandEnd, hook_awaits_command, hook_command_end, hook_command_ended, hook_lessons, hook_prompt_failure,
+    hook_reflect, hook_stop_ended, hook_writing_settings,
 };
 pub use judge::{
     TRANSCRIPT_FORMATS, TranscriptFormat, TranscriptReadError, TranscriptReading, TranscriptTurn, judge_transcript,

@@ -273,3 +273,31 @@ fn a_session_whose_moments_cannot_be_written_down_is_given_nothing() {
     std::fs::create_dir(repo.dir().join("memory/attempts.jsonl")).unwrap();
     assert_eq!(call(&repo, &["after-tool"], "s1", failed(), &[]).stdout, "");
 }
+
+#[test]
+fn a_failure_that_a_person_pastes_brings_its_lesson_and_other_prompts_nothing() {
+    let repo = project();
+    let prompt = |session: &str, words: &str| {
+        let more = json!({ "hook_event_name": "UserPromptSubmit", "prompt": words });
+        call(&repo, &["prompt", "--agent", "claude"], session, more, &[("REFLECTION_MODE", "")])
+    };
+    for words in ["Fix the pool: its test fails", "KeyError: 'gone' in evict_all", "1 passed in 0.1s", "", "```\n```"] {
+        assert_eq!(prompt("s1", words).stdout, "", "{words}");
+    }
+    let pasted = format!("Why does this fail?\n\n```\n{FAILED}```\n");
+    let text = given(&prompt("s1", &pasted), "UserPromptSubmit");
+    assert!(text.contains(LESSON), "{text}");
+    assert_eq!(prompt("s1", &pasted).stdout, "", "each once");
+    assert_eq!(moments(&repo)[0]["moment"], "failure");
+    for (agent, file, event) in [
+        ("claude", ".claude/settings.json", "UserPromptSubmit"),
+        ("codex", ".codex/hooks.json", "UserPromptSubmit"),
+        ("gemini", ".gemini/settings.json", "BeforeAgent"),
+    ] {
+        repo.0.run(&["hook", "install", agent, "--learn"]).exits(0);
+        let settings: Value = serde_json::from_slice(&repo.0.read(file)).unwrap();
+        let called = settings["hooks"][event][0]["hooks"][0]["command"].as_str().unwrap().to_owned();
+        assert!(called.ends_with(&format!("hook prompt --agent {agent}")), "{settings}");
+        repo.0.run(&["hook", "uninstall", agent]).exits(0).prints("removed");
+    }
+}

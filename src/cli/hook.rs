@@ -248,7 +248,7 @@ fn what_next(installing: &Installing) -> String {
 
 fn received(args: &HookCallArgs, dir: &Path) -> HookCall {
     let dir = std::path::absolute(dir).unwrap_or_else(|_| PathBuf::from("."));
-    HookCall { payload: read_payload(io::stdin().lock()), agent: args.agent.clone(), dir }
+    HookCall::new(read_payload(io::stdin().lock()), args.agent.clone(), dir)
 }
 
 fn read_payload(stdin: io::StdinLock<'_>) -> Result<Vec<u8>, String> {

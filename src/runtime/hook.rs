@@ -34,12 +34,22 @@ const WORDS_BYTES: usize = 200;
 /// What an agent calls a hook with.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// What came on stdin, or why it could not be read.
-    pub payload: Result<Vec<u8>, String>,
-    /// The agent that the hook was installed in.
-    pub agent: Option<String>,
-    /// Where the hook was called, if the payload does not say where the session is.
-    pub dir: PathBuf,
+    pub(super) payload: Payload,
+    agent: Option<String>,
+    dir: PathBuf,
+}
+
+impl HookCall {
+    /// `payload`: what came on stdin, or why it could not be read, which is read once; `agent`: the one that the hook was installed in; `dir`: where the hook was called,
+    /// if the payload does not say where the session is.
+    #[must_use]
+    pub fn new(payload: Result<Vec<u8>, String>, agent: Option<String>, dir: PathBuf) -> Self {
+        let payload = match payload {
+            Ok(text) => Payload::read(&text),
+            Err(because) => Payload::broken(&because),
+        };
+        Self { payload, agent, dir }
+    }
 }
 
 /// `REFLECTION_MODE`.
@@ -67,7 +77,7 @@ pub fn hook_stop(call: &HookCall) -> io::Result<Stopped> {
 /// What is wrong with what the agent said to a hook, if it could not be read.
 #[must_use]
 pub fn hook_problem(call: &HookCall) -> Option<String> {
-    Around::of(call).payload.problem
+    call.payload.problem.clone()
 }
 
 fn with<T>(call: &HookCall, work: impl FnOnce(&Hook<'_>) -> io::Result<T>) -> io::Result<T> {
@@ -87,10 +97,7 @@ pub(super) struct Around {
 
 impl Around {
     pub(super) fn of(call: &HookCall) -> Self {
-        let payload = match &call.payload {
-            Ok(text) => Payload::read(text),
-            Err(because) => Payload::broken(because),
-        };
+        let payload = call.payload.clone();
         let environment = HookEnvironment::read(|name| std::env::var_os(name));
         let (dir, elsewhere) = place(&[payload.dir.as_deref(), environment.project_dir.as_deref()], &call.dir);
         let tree = HostWorkTree::around(&dir);
@@ -217,6 +224,9 @@ pub struct SentBack {
 /// # Errors
 /// Why it was not judged; it may stop then.
 pub async fn hook_verify(call: &HookCall, app: &dyn CompletionVerifier, max_turns: u32) -> Result<JudgedStop, String> {
+    if let (None, Some(problem)) = (&call.payload.session, &call.payload.problem) {
+        return Err(problem.clone());
+    }
     let around = Around::of(call);
     let clock = SystemClock::new();
     let gate = match hooks::gate(&around.hook(call, &clock), max_turns).map_err(|error| error.to_string())? {

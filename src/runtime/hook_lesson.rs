@@ -38,24 +38,22 @@ pub struct CommandEnd {
 /// How the command ended after which a hook is called. What passed may still show a failure: the status of a pipe is that of its last command.
 #[must_use]
 pub fn hook_command_end(call: &HookCall) -> CommandEnd {
-    let Payload { answer: Some(answer), passed, session, .. } = Around::of(call).payload else {
-        return CommandEnd::default();
-    };
-    seen(session, &answer, passed)
+    let Payload { answer: Some(answer), passed, session, .. } = &call.payload else { return CommandEnd::default() };
+    seen(session.as_deref(), answer, *passed)
 }
 
 /// The failure that a person's prompt holds, because its output was pasted: only what a compiler or a test runner says, never a person's own words.
 #[must_use]
 pub fn hook_prompt_failure(call: &HookCall) -> Option<FailureContext> {
-    let Payload { prompt: Some(prompt), session, .. } = Around::of(call).payload else { return None };
-    seen(session, &prompt, Some(true)).failure
+    let Payload { prompt: Some(prompt), session, .. } = &call.payload else { return None };
+    seen(session.as_deref(), prompt, Some(true)).failure
 }
 
 /// What a text shows of a failure, where it is known whether its command passed, or not.
-fn seen(session: Option<String>, text: &str, passed: Option<bool>) -> CommandEnd {
+fn seen(session: Option<&str>, text: &str, passed: Option<bool>) -> CommandEnd {
     let text = last_bytes(text, TEXT_BYTES);
     let green = summary(text).map(|summary| summary.green);
-    let failure = failed_output(hooks::session_task(&session.unwrap_or_default()), 1, text);
+    let failure = failed_output(hooks::session_task(session.unwrap_or_default()), 1, text);
     let signature = &failure.signature;
     let is_told = green == Some(false) || !signature.tests.is_empty() || signature.frame.is_some();
     let shows = match passed {

@@ -301,3 +301,18 @@ fn a_failure_that_a_person_pastes_brings_its_lesson_and_other_prompts_nothing() 
         repo.0.run(&["hook", "uninstall", agent]).exits(0).prints("removed");
     }
 }
+
+#[test]
+fn a_payload_that_cannot_be_read_disturbs_no_session_and_is_named_in_one_line() {
+    let repo = promoted();
+    let hooks: [&[&str]; 4] =
+        [&["session-start", "--verify", "--learn"], &["prompt"], &["after-tool"], &["stop", "--verify", "--learn"]];
+    for args in hooks {
+        for payload in ["", "{\"session_id\":", "[1]", "\u{1}\u{2}", "{\"session_id\":7}"] {
+            let ran = Ran::of(repo.command(args, &[("REFLECTION_MODE", "")]), payload);
+            ran.exits(0).says("invalid_payload: ");
+            let lines = ran.stderr.lines().filter(|line| line.starts_with("reflexion hook: ")).count();
+            assert_eq!((ran.stdout.as_str(), lines), ("", ran.stderr.lines().count()), "{args:?} {payload}");
+        }
+    }
+}

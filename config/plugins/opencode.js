@@ -28,7 +28,8 @@ export const Reflexion = async ({ directory }) => {
     },
     "tool.execute.after": async (input, output) => {
       if (!LEARNS || input.tool !== "bash") return
-      const said = call("after-tool", input.sessionID, { tool_response: output.output })
+      const tool_response = { output: output.output, exit: output.metadata?.exit }
+      const said = call("after-tool", input.sessionID, { tool_input: input.args, tool_response })
       try {
         output.output += "\n\n" + JSON.parse(said).hookSpecificOutput.additionalContext
       } catch {

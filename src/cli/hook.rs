@@ -1,6 +1,6 @@
 //! `reflexion hook`.
 //!
-//! `stop`, `session-start` and `after-tool` run inside somebody else's session, often: they are answered before anything else
+//! `stop`, `session-start`, `prompt` and `after-tool` run inside somebody else's session, often: they are answered before anything else
 //! of the program starts, end with 0 whatever happens, and write nothing on stdout but what `--verify` and `--learn` ask for.
 
 use super::args::{
@@ -9,12 +9,14 @@ use super::args::{
 use super::exit::UsageError;
 use super::output::{errln, outln};
 use super::{Exit, judge, project};
-use crate::domain::{CaptureMode, FailureContext};
+use crate::config::Effective;
+use crate::domain::CaptureMode;
 use crate::layer::Svc;
 use crate::runtime::{
-    HookAgent, HookCall, HookChanged, HookLearn, HookMode, HookScope, HookVerify, Installing, Stopped, Trust,
+    CommandEnd, HookAgent, HookCall, HookChanged, HookLearn, HookMode, HookScope, HookVerify, Installing, JudgedStop,
+    SentBack, Stopped, Teaching, Trust,
 };
-use crate::services::{CompletionVerifier, ReflectionService, Settings};
+use crate::services::{CompletionVerifier, Lessons, ReflectionService, Settings};
 use crate::{config, runtime};
 use serde_json::json;
 use std::ffi::OsString;
@@ -32,7 +34,7 @@ const PAYLOAD_BYTES: u64 = 16 << 20;
 /// Whether these arguments are a call by an agent's hook, right or wrong.
 pub(super) fn is_call(args: &[OsString]) -> bool {
     let mut words = args.iter().skip(1);
-    let calls = |word: &OsString| ["stop", "session-start", "after-tool"].iter().any(|call| word == call);
+    let calls = |word: &OsString| ["stop", "session-start", "prompt", "after-tool"].iter().any(|call| word == call);
     words.any(|word| word == "hook") && words.next().is_some_and(calls)
 }
 
@@ -42,7 +44,7 @@ pub(super) fn is_off(args: &[OsString]) -> bool {
     match runtime::hook_mode() {
         _ if says(&["--help", "-h"]) => false,
         HookMode::Off => true,
-        HookMode::Unset => !says(&["--verify", "--learn", "after-tool"]),
+        HookMode::Unset => !says(&["--verify", "--learn", "prompt", "after-tool"]),
         HookMode::On(_) | HookMode::Unknown(_) => false,
     }
 }
@@ -64,7 +66,7 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
     let Command::Hook(HookArgs { command }) = &args.command else { return None };
     let call = match command {
         HookCommand::SessionStart(start) => &start.call,
-        HookCommand::AfterTool(after) => &after.call,
+        HookCommand::Prompt(from) | HookCommand::AfterTool(from) => &from.call,
         HookCommand::Stop(stop) => &stop.call,
         HookCommand::Install(_) | HookCommand::Uninstall(_) => return None,
     };
@@ -74,20 +76,31 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
         HookCommand::SessionStart(start) => {
             session_start(&call);
             if start.learn {
-                teach(&call, None);
+                teach(&call, CommandEnd::default());
             }
         }
-        HookCommand::AfterTool(_) => {
+        HookCommand::Prompt(_) | HookCommand::AfterTool(_) => {
             if let Some(problem) = runtime::hook_problem(&call) {
                 say(&format!("no lesson was looked for: {problem}"));
-            } else if let Some(failure) = runtime::hook_failure(&call) {
-                teach(&call, Some(failure));
+            } else if matches!(command, HookCommand::Prompt(_)) {
+                if let Some(failure) = runtime::hook_prompt_failure(&call) {
+                    teach(&call, CommandEnd { passed: None, failure: Some(failure) });
+                }
+            } else {
+                let CommandEnd { passed, failure } = runtime::hook_command_end(&call);
+                let passed = passed.filter(|_| runtime::hook_awaits_command(&call));
+                if passed.is_some() || failure.is_some() {
+                    teach(&call, CommandEnd { passed, failure });
+                }
             }
         }
         HookCommand::Stop(args) => {
             stop(&call);
             if args.verify {
-                judge_stop(&call);
+                let judged = judge_stop(&call);
+                if let Some(judged) = judged.filter(|_| args.learn) {
+                    learn(&call, judged);
+                }
             }
         }
         HookCommand::Install(_) | HookCommand::Uninstall(_) => {}
@@ -101,7 +114,9 @@ pub(super) fn at_once(args: &Args) -> Option<Exit> {
 /// What else there is to do with hooks.
 pub(super) fn hook(project: &Path, args: HookArgs) -> anyhow::Result<Exit> {
     match args.command {
-        HookCommand::SessionStart(_) | HookCommand::AfterTool(_) | HookCommand::Stop(_) => Ok(Exit::Confirmed),
+        HookCommand::SessionStart(_) | HookCommand::Prompt(_) | HookCommand::AfterTool(_) | HookCommand::Stop(_) => {
+            Ok(Exit::Confirmed)
+        }
         HookCommand::Install(HookInstallArgs { place, verify, learn }) => {
             if verify && place.agent == HookAgent::OpenCode {
                 let message =
@@ -233,7 +248,7 @@ fn what_next(installing: &Installing) -> String {
 
 fn received(args: &HookCallArgs, dir: &Path) -> HookCall {
     let dir = std::path::absolute(dir).unwrap_or_else(|_| PathBuf::from("."));
-    HookCall { payload: read_payload(io::stdin().lock()), agent: args.agent.clone(), dir }
+    HookCall::new(read_payload(io::stdin().lock()), args.agent.clone(), dir)
 }
 
 fn read_payload(stdin: io::StdinLock<'_>) -> Result<Vec<u8>, String> {
@@ -271,51 +286,98 @@ fn stop(call: &HookCall) {
     }
 }
 
-/// Says on stdout what the agent is to know of lessons: at the start of its session, or after a failure.
-fn teach(call: &HookCall, failure: Option<FailureContext>) {
-    let taught = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let taught = taught.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(lessons(call, failure)));
-    match taught {
+/// Says on stdout what the agent is to know of lessons: at the start of its session, or after a command that ended so.
+fn teach(call: &HookCall, end: CommandEnd) {
+    match in_runtime(lessons(call, end)) {
         Ok(Some(answer)) => outln!("{answer}"),
         Ok(None) => {}
         Err(error) => say(&format!("no lessons were given: {error:#}")),
     }
 }
 
-async fn lessons(call: &HookCall, failure: Option<FailureContext>) -> anyhow::Result<Option<serde_json::Value>> {
+fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work)
+}
+
+async fn lessons(call: &HookCall, end: CommandEnd) -> anyhow::Result<Option<serde_json::Value>> {
     if matches!(runtime::hook_mode(), HookMode::Off | HookMode::On(CaptureMode::Orchestrated)) {
         return Ok(None);
     }
-    let Some(effective) = judge::of_project(&runtime::hook_project(call))? else { return Ok(None) };
-    let settings = runtime::settings_before_trust(&effective)?;
-    if !settings.reflexion().enabled || !Trust::of(&effective)?.is_given() {
-        return Ok(None);
-    }
-    let app = project::live().with(settings).build::<Svc<dyn ReflectionService>>().await?;
-    let answer = match failure {
-        Some(failure) => runtime::hook_lesson(call, failure, &**app).await,
-        None => runtime::hook_lessons(call, &**app).await,
+    let Some(effective) = learning(call)? else { return Ok(None) };
+    let settings = runtime::settings_from(&effective)?;
+    let app = project::live().with(settings.clone()).build::<(Svc<dyn ReflectionService>, Svc<dyn Lessons>)>().await?;
+    let teaching = Teaching {
+        service: &*app.0,
+        lessons: &*app.1,
+        hold_out: settings.reflexion().hold_out,
+        start: settings.run().retry_start,
     };
+    let answer = async {
+        let is_start = end.passed.is_none() && end.failure.is_none();
+        if let Some(passed) = end.passed {
+            runtime::hook_command_ended(call, passed, &*app.1).await?;
+        }
+        if is_start || end.failure.is_some() {
+            return runtime::hook_lessons(call, end.failure, &teaching).await;
+        }
+        Ok(None)
+    };
+    let answer = answer.await;
     app.shutdown().await?;
     Ok(answer?)
 }
 
-/// Says on stdout that the agent must go on, and why.
-fn judge_stop(call: &HookCall) {
-    if runtime::hook_mode() == HookMode::On(CaptureMode::Orchestrated) {
-        return;
-    }
-    let judged = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let judged = judged.map_err(anyhow::Error::from).and_then(|runtime| runtime.block_on(judged_stop(call)));
-    match judged {
-        Ok(Ok(Some(reason))) => outln!("{}", json!({ "decision": "block", "reason": reason })),
-        Ok(Ok(None)) => {}
-        Ok(Err(because)) => say(&format!("the stop was not judged: {because}")),
-        Err(error) => say(&format!("the stop was not judged: {error:#}")),
+/// The session's project, if it is trusted and has lessons switched on.
+fn learning(call: &HookCall) -> anyhow::Result<Option<Effective>> {
+    let Some(effective) = judge::of_project(&runtime::hook_project(call))? else { return Ok(None) };
+    let is_on = effective.settings()?.reflexion.enabled;
+    Ok((is_on && Trust::of(&effective)?.is_given()).then_some(effective))
+}
+
+/// Writes down how a stop ended, and the lesson of one that was refuted. What it costs if that fails is the lesson.
+fn learn(call: &HookCall, judged: JudgedStop) {
+    if let Err(error) = in_runtime(learned(call, judged)) {
+        say(&format!("what the stop teaches was not written: {error:#}"));
     }
 }
 
-async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, String>> {
+async fn learned(call: &HookCall, judged: JudgedStop) -> anyhow::Result<()> {
+    let Some(effective) = learning(call)? else { return Ok(()) };
+    let settings = runtime::hook_writing_settings(&effective)?;
+    let app = project::live().with(settings.clone()).build::<(Svc<dyn ReflectionService>, Svc<dyn Lessons>)>().await?;
+    let written = async {
+        if let Some(passed) = judged.passed {
+            runtime::hook_stop_ended(call, passed, &*app.1, &*app.0).await?;
+        }
+        if let Some(sent_back) = judged.sent_back {
+            runtime::hook_reflect(sent_back.failure, &*settings, &*app.0).await?;
+        }
+        anyhow::Ok(())
+    };
+    let written = written.await;
+    app.shutdown().await?;
+    written
+}
+
+/// Says on stdout that the agent must go on, and why.
+fn judge_stop(call: &HookCall) -> Option<JudgedStop> {
+    if runtime::hook_mode() == HookMode::On(CaptureMode::Orchestrated) {
+        return None;
+    }
+    match in_runtime(judged_stop(call)) {
+        Ok(Ok(judged)) => {
+            if let Some(SentBack { why, .. }) = &judged.sent_back {
+                outln!("{}", json!({ "decision": "block", "reason": why }));
+            }
+            return Some(judged);
+        }
+        Ok(Err(because)) => say(&format!("the stop was not judged: {because}")),
+        Err(error) => say(&format!("the stop was not judged: {error:#}")),
+    }
+    None
+}
+
+async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<JudgedStop, String>> {
     let dir = runtime::hook_project(call);
     let rules = runtime::hook_rules(call).because();
     let found = if rules.is_some() { None } else { judge::of_project(&dir)? };
@@ -329,7 +391,10 @@ async fn judged_stop(call: &HookCall) -> anyhow::Result<Result<Option<String>, S
     let answer = runtime::hook_verify(call, &*app.0, max_turns).await;
     app.shutdown().await?;
     let noted = |why: String| rules.as_ref().map_or_else(|| why.clone(), |rules| format!("{why}\n\n({rules}.)"));
-    Ok(answer.map(|why| why.map(noted)))
+    Ok(answer.map(|judged| {
+        let sent_back = judged.sent_back.map(|one| SentBack { why: noted(one.why), ..one });
+        JudgedStop { sent_back, ..judged }
+    }))
 }
 
 fn no_mode(word: &str) {

@@ -1,6 +1,7 @@
 //! What a session changed.
 
 use super::session::{Start, is_record};
+use crate::domain::policy::MEMORY_FILES;
 use crate::services::{Fork, TreeStatus, WorkTree, WorkTreeError};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
@@ -34,6 +35,7 @@ impl Own {
     fn has(&self, path: &Path) -> bool {
         let record = || path.file_name().and_then(OsStr::to_str).is_some_and(is_record);
         path.starts_with(".reflection")
+            || MEMORY_FILES.iter().any(|file| path == Path::new(file))
             || self.records.as_deref().is_some_and(|records| {
                 if records.as_os_str().is_empty() {
                     // Records at the very top are not worth hiding everything else for.

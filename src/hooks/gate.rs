@@ -10,7 +10,7 @@ use std::io;
 
 /// A stop that is being judged; the session is locked meanwhile.
 pub struct Gate {
-    files: CaptureFiles,
+    records: CaptureFiles,
     session: String,
     kept: Session,
     gated: Gated,
@@ -18,6 +18,8 @@ pub struct Gate {
     state: String,
     /// The turn that would begin if the agent is sent back; the user's own words began turn 1.
     pub next_turn: u32,
+    /// What was changed since the session began, from the top, sorted.
+    pub files: Vec<String>,
     _lock: File,
 }
 
@@ -60,9 +62,18 @@ pub fn gate(hook: &Hook<'_>, max_turns: u32) -> io::Result<Gating> {
     if next_turn > max_turns {
         return Ok(Gating::LetGo("the task has had all its turns (`feedback.maxTurns`)"));
     }
-    let state = hook.tree.map(|tree| change(tree, kept.start.as_ref(), &hook.own()).state).unwrap_or_default();
-    let session = session.to_owned();
-    Ok(Gating::Judge(Box::new(Gate { files, session, kept, gated, state, next_turn, _lock: lock })))
+    let seen = hook.tree.map(|tree| change(tree, kept.start.as_ref(), &hook.own())).unwrap_or_default();
+    let (state, changed, session) = (seen.state, seen.files, session.to_owned());
+    Ok(Gating::Judge(Box::new(Gate {
+        records: files,
+        session,
+        kept,
+        gated,
+        state,
+        next_turn,
+        files: changed,
+        _lock: lock,
+    })))
 }
 
 impl Gate {
@@ -79,7 +90,7 @@ impl Gate {
         self.gated.states.push(state);
         self.gated.blocks += 1;
         self.kept.gated = Some(self.gated);
-        self.files.keep_session(&self.session, &self.kept)?;
+        self.records.keep_session(&self.session, &self.kept)?;
         Ok(true)
     }
 }

@@ -1,4 +1,4 @@
-//! What agents' hooks call: `reflexion hook session-start`, `reflexion hook after-tool` and `reflexion hook stop`.
+//! What agents' hooks call: `reflexion hook session-start`, `prompt`, `after-tool` and `stop`.
 //!
 //! At a session's start [`session_start`] notes the commit and the files that were dirty before the agent touched
 //! anything. At a stop [`stop`] asks git once what differs now, adds what the agent says of its own work, and writes one
@@ -30,7 +30,9 @@ pub use environment::{HookEnvironment, HookMode};
 pub use files::CaptureFiles;
 pub use gate::{Gate, Gating, gate};
 pub use install::{Changed, EditError, HookAgent, InstallError, Installing, Learn, Left, Scope, Verify};
-pub use learn::{lesson_after_failure, lessons_at_start};
+pub use learn::{
+    Teaching, awaits_command, command_ended, lesson_after_failure, lessons_at_start, session_task, stop_ended,
+};
 pub use payload::Payload;
 pub use rules::{Rules, rules};
 pub use start::session_start;

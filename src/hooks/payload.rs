@@ -17,12 +17,18 @@ pub struct Payload {
     pub refired: bool,
     /// What tells this stop's prompt from the ones before, if anything does.
     pub turn: Option<String>,
+    /// What the person asks for, where the hook is called before that is read or after it was done.
+    pub prompt: Option<String>,
     /// The agent's last words, as its record will have them.
     pub last_words: Option<String>,
     /// What the agent calls this hook by.
     pub event: Option<String>,
-    /// What the tool that was called has answered.
+    /// The command line that the tool ran, of one that runs some.
+    pub command: Option<String>,
+    /// What that tool has answered.
     pub answer: Option<String>,
+    /// Whether the command passed; none where the agent does not say.
+    pub passed: Option<bool>,
     /// What is wrong with it.
     pub problem: Option<String>,
 }
@@ -55,15 +61,19 @@ impl Payload {
                 None
             }
         };
+        let answer = if runs_commands(map) { answer(map) } else { None };
         let mut payload = Self {
             session: text("session_id"),
             dir: text("cwd").map(PathBuf::from),
             transcript: text("transcript_path").map(PathBuf::from),
             refired: map.get("stop_hook_active") == Some(&Value::Bool(true)),
             turn: text("prompt_id").or_else(|| text("turn_id")).or_else(|| text("prompt")),
+            prompt: map.get("prompt").and_then(Value::as_str).map(str::to_owned),
             last_words: map.get("last_assistant_message").and_then(Value::as_str).map(str::to_owned),
             event: text("hook_event_name"),
-            answer: answer(map),
+            command: answer.as_ref().and_then(|_| command(map)),
+            passed: answer.as_deref().and_then(|answer| passed(map, answer)),
+            answer,
             problem: None,
         };
         let nameless = || "invalid_payload: it has no `session_id`".to_owned();
@@ -72,18 +82,50 @@ impl Payload {
     }
 }
 
-/// All texts of the answer of a tool that runs commands, unless it says that the command passed: each agent has a shape of its own for it (`stdout` and `stderr`, `llmContent`, one text), and Claude Code another
-/// key for a call that failed.
-fn answer(map: &Map<String, Value>) -> Option<String> {
+/// Whether the tool that was called runs commands; a payload that names none is taken for such a tool's.
+fn runs_commands(map: &Map<String, Value>) -> bool {
     const SHELLS: [&str; 6] = ["bash", "shell", "local_shell", "exec_command", "run_shell_command", "unified_exec"];
     let tool = map.get("tool_name").and_then(Value::as_str);
-    if tool.is_some_and(|tool| !SHELLS.contains(&tool.to_ascii_lowercase().as_str())) {
-        return None;
-    }
+    tool.is_none_or(|tool| SHELLS.contains(&tool.to_ascii_lowercase().as_str()))
+}
+
+/// All texts of the answer: each agent has a shape of its own for it (`stdout` and `stderr`, `llmContent`, one text), and Claude Code another
+/// key for a call that failed.
+fn answer(map: &Map<String, Value>) -> Option<String> {
     let found: Vec<&str> = ["tool_response", "error"].iter().filter_map(|key| map.get(*key)).flat_map(texts).collect();
-    let text = found.join("\n");
-    let passed = text.lines().any(|line| line.trim().eq_ignore_ascii_case("exit code: 0"));
-    (!found.is_empty() && !passed).then_some(text)
+    (!found.is_empty()).then(|| found.join("\n"))
+}
+
+fn command(map: &Map<String, Value>) -> Option<String> {
+    let line = map.get("tool_input")?.get("command")?;
+    Some(line.as_str().map_or_else(|| texts(line).join(" "), str::to_owned)).filter(|line| !line.trim().is_empty())
+}
+
+/// An exit status says it, as a number or in a line (`Exit code: 1`). Claude Code calls its hook for commands that passed by another name than for those that failed,
+/// and Gemini CLI names only a status that is not 0. Codex says nothing of it.
+fn passed(map: &Map<String, Value>, answer: &str) -> Option<bool> {
+    /// An agent says it at one of the ends.
+    const LINES: usize = 5;
+    if map.contains_key("error") {
+        return Some(false);
+    }
+    let response = map.get("tool_response")?;
+    let number = ["exit_code", "exitCode", "exit"].iter().find_map(|key| response.get(*key)?.as_i64());
+    let in_line = |line: &str| -> Option<i64> {
+        let line = line.trim().to_ascii_lowercase();
+        line.strip_prefix("exit code")?.trim_start_matches(':').trim().parse().ok()
+    };
+    let said = || answer.lines().take(LINES).chain(answer.lines().rev().take(LINES)).find_map(in_line);
+    if let Some(status) = number.or_else(said) {
+        return Some(status == 0);
+    }
+    let is_of_passed = map.get("hook_event_name").and_then(Value::as_str) == Some("PostToolUse")
+        && response.get("interrupted") == Some(&Value::Bool(false))
+        && response.get("backgroundTaskId").is_none();
+    let ended =
+        |text: &str| text.starts_with("Output: ") && !text.contains("\nSignal: ") && !text.contains("\nError: ");
+    let is_whole = response.get("llmContent").and_then(Value::as_str).is_some_and(ended);
+    (is_of_passed || (is_whole && response.get("error").is_none())).then_some(true)
 }
 
 fn texts(value: &Value) -> Vec<&str> {
@@ -136,8 +178,31 @@ mod tests {
             assert_eq!(Payload::read(text.as_bytes()).answer, None, "{more}");
         };
         none(r#""tool_response":{"ok":true}"#);
-        none(r#""tool_response":"Exit code: 0\nOutput:\nFAILED a""#);
         none(r#""tool_name":"Read","tool_response":"FAILED a""#);
+    }
+
+    #[test]
+    fn whether_a_command_passed_is_read_where_an_agent_says_it() {
+        let check = |more: &str, expected: Option<bool>| {
+            let text =
+                format!(r#"{{"session_id":"s1","tool_name":"Bash","tool_input":{{"command":"make t"}},{more}}}"#);
+            let payload = Payload::read(text.as_bytes());
+            assert_eq!((payload.passed, payload.command.as_deref()), (expected, Some("make t")), "{more}");
+        };
+        let claude = r#""hook_event_name":"PostToolUse","tool_response":{"stdout":"ok","interrupted":false"#;
+        check(&format!("{claude}}}"), Some(true));
+        check(&format!(r#"{claude},"backgroundTaskId":"b1"}}"#), None);
+        check(r#""hook_event_name":"PostToolUse","tool_response":{"stdout":"o","interrupted":true}"#, None);
+        check(r#""hook_event_name":"PostToolUseFailure","error":"Exit code 1\nno""#, Some(false));
+        check(
+            r#""hook_event_name":"AfterTool","tool_response":{"llmContent":"Output: ok\nProcess Group PGID: 7"}"#,
+            Some(true),
+        );
+        check(r#""tool_response":{"llmContent":"Output: no\nExit Code: 2\nProcess Group PGID: 7"}"#, Some(false));
+        check(r#""tool_response":{"llmContent":"Command was cancelled by user before it could complete."}"#, None);
+        check(r#""tool_response":"Exit code: 0\nOutput:\nok""#, Some(true));
+        check(r#""tool_response":"1 passed""#, None);
+        check(r#""tool_response":{"output":"no","exit":1}"#, Some(false));
     }
 
     #[test]

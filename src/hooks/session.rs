@@ -18,9 +18,25 @@ pub(super) struct Session {
     /// How often it was sent back to work.
     #[serde(default)]
     pub gated: Option<Gated>,
-    /// The lessons that it was given.
+    /// The lessons that it was given, and those that were held out.
     #[serde(default)]
     pub given: Vec<ReflectionId>,
+    /// How often lessons fitted: each time is a moment of the record.
+    #[serde(default)]
+    pub moments: u32,
+    /// The moments of which it is not known yet how they ended.
+    #[serde(default)]
+    pub open: Vec<OpenMoment>,
+}
+
+/// A moment in which lessons fitted, and were shown or held out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OpenMoment {
+    /// From 1.
+    pub number: u32,
+    /// The digest of the command that had failed, if one had: how it runs the next time is how the moment ended.
+    #[serde(default)]
+    pub command: Option<String>,
 }
 
 impl Session {

@@ -6,7 +6,6 @@ use super::healer;
 use super::holdout::Shown;
 use super::nudge::Nudge;
 use super::resume::failure_key;
-use super::steps::Digest;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Judgement, shown};
@@ -16,7 +15,7 @@ use crate::domain::{
     JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, Trace, TranscriptHead, TreeId,
     TurnReason, Usage, Verdict,
 };
-use crate::prompt::{ask_for_test, one_line, shorten};
+use crate::prompt::{AgentSteps, ask_for_test, one_line, shorten};
 use crate::services::{Conversation, Earlier, UsageMeter};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -183,7 +182,7 @@ pub(super) struct Judged {
     /// Beside the base, as a unified diff, capped.
     pub diff: String,
     /// What the agent did, in order.
-    pub did: Digest,
+    pub did: AgentSteps,
     /// The lessons that stood in its prompt.
     pub injected: Vec<ReflectionId>,
     /// Where it worked and where its checks ran.

@@ -4,7 +4,6 @@ use super::budget::RunSpent;
 use super::cuts::{CutOff, cut_off};
 use super::halt::InARow;
 use super::healer::Heals;
-use super::holdout::Probabilities;
 use super::limits::Limits;
 use super::parts::Proposals;
 use super::queue::{Adopt, Next, Queue};
@@ -19,6 +18,7 @@ use crate::domain::{
     Again, CheckReport, CheckSpec, EventKind, FileGlobs, INTEGRATION, JournalEntry, RunId, RunKind, RunPlan, RunReport,
     RunStop, SETTINGS_FILES, Status, Stop, Task, TaskId, TaskList, TaskReport, Timestamp, TreeId, is_integration,
 };
+use crate::effect::Probabilities;
 use crate::services::{
     BeginRun, Branches, Captures, Clock, CompletionVerifier, Decomposer, EventSink, Journal, Orchestrator,
     ProgressJudge, ReflectionService, ResumedBase, RunBase, RunError, RunLock, RunRequest, Settings, Start, Subagents,

@@ -46,7 +46,6 @@ pub mod review;
 pub mod router;
 pub mod size;
 pub mod steering;
-mod steps;
 mod sum_up;
 mod task;
 mod telling;

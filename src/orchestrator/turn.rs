@@ -6,7 +6,6 @@ use super::checking::{changed_outside, rewrote, rewrote_data};
 use super::failure::OldFailures;
 use super::nudge::{Nudge, Nudger};
 use super::proof::Proven;
-use super::steps::Digest;
 use super::task::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Evidence, Judgement, NOTHING};
@@ -17,7 +16,8 @@ use crate::domain::{
     TurnRecord, Usage, Verdict, policy,
 };
 use crate::prompt::{
-    Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, plain_diff, with_finding,
+    AgentSteps, Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, plain_diff,
+    with_finding,
 };
 use crate::services::{
     AgentRequest, AgentWatch, AttemptEnd, CapturedAttempt, Diff, Earlier, Observed, OutsideChanges, OwnWork,
@@ -300,7 +300,7 @@ impl TaskRun {
             OldFailures::of(&checks, &prepared.baseline, shown, (self.expects(course.attempt.part), &self.task.allow));
         let dirs: Vec<PathBuf> = prepared.room.iter().cloned().chain([workspace.dir()]).collect();
         let below: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
-        let did = Digest::of(&course.watching.seen().trace, &below);
+        let did = AgentSteps::of(&course.watching.seen().trace, &below);
         let mut judged = Judged {
             attempt: course.attempt.clone(),
             session: course.session.clone(),

@@ -1,7 +1,9 @@
 //! Failures of loops that are not this crate's.
 
 use super::run_id::system_clock;
-use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, FailureContext, Output, TaskId};
+use crate::domain::{
+    CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, FailureContext, Output, Signature, TaskId,
+};
 use crate::reflection::Signatures;
 use crate::services::FailureReader;
 
@@ -18,15 +20,19 @@ use crate::services::FailureReader;
 /// ```
 #[must_use]
 pub fn failed_output(task: TaskId, attempt: u32, output: impl Into<String>) -> FailureContext {
-    let output = Output::whole(output);
-    let run = CheckCommand::Argv(Vec::new());
+    let (output, run) = (Output::whole(output), CheckCommand::Argv(Vec::new()));
+    let signature = signature_of(run, Some(1), &output);
+    FailureContext { output, signature, ..FailureContext::new(task, attempt, system_clock().now()) }
+}
+
+/// What a command's failure looks like, read like that of a red check.
+pub(super) fn signature_of(run: CheckCommand, exit_status: Option<i32>, output: &Output) -> Signature {
     let spec = CheckSpec { name: "the output".to_owned(), run, timeout_ms: None, results: None };
     let red = CheckReport {
         status: CheckStatus::Failed,
-        exit_status: Some(1),
+        exit_status,
         output: output.clone(),
         ..CheckReport::not_run(CheckScope::Task, spec, "")
     };
-    let signature = Signatures.read(&red);
-    FailureContext { output, signature, ..FailureContext::new(task, attempt, system_clock().now()) }
+    Signatures.read(&red)
 }

@@ -1,18 +1,20 @@
 //! Hooks of agents' sessions, on the real machine. No settings are read and no service is built: they run at every stop
 //! of every agent.
 
-use super::failure::failed_output;
+use super::hook_lesson::RefutedStop;
 use super::judge::{TranscriptTurn, judge_transcript, read_transcript};
 use super::settings::without_strangers;
 use crate::config::{ConfigError, Effective, Inputs};
-use crate::domain::{FailureContext, RiskThreshold, SETTINGS_FILES, Standing, TaskId, policy};
+use crate::domain::{
+    CompletionVerdict, FailureContext, GateOutcome, GateReport, RiskThreshold, SETTINGS_FILES, Standing, policy,
+};
 use crate::files::open_named;
 use crate::hooks::{Gating, Hook, HookEnvironment, HookMode, Payload, Rules, Stopped};
 use crate::host::{HostWorkTree, SystemClock};
 use crate::layer::Svc;
-use crate::prompt::{Feedback, first_bytes, last_bytes};
+use crate::prompt::{Feedback, first_bytes};
 use crate::reading::Reading;
-use crate::services::{Clock, CompletionVerifier, ReflectionService, Settings, UsageMeter, WorkTree};
+use crate::services::{Clock, CompletionVerifier, Settings, UsageMeter, WorkTree};
 use crate::{config, hooks};
 use std::io;
 use std::io::Read;
@@ -23,9 +25,6 @@ use tokio_util::sync::CancellationToken;
 /// Settings are some pages; more is not read into memory.
 const SETTINGS_BYTES: u64 = 1 << 20;
 
-/// Of a tool's answer at most this much is read, at its end: there a command says what failed.
-const ANSWER_BYTES: usize = 128 << 10;
-
 /// How often a transcript is read for the agent's last words, and how long is waited in between: two seconds in all.
 const TRIES: u32 = 20;
 const BETWEEN_TRIES: Duration = Duration::from_millis(100);
@@ -35,12 +34,22 @@ const WORDS_BYTES: usize = 200;
 /// What an agent calls a hook with.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// What came on stdin, or why it could not be read.
-    pub payload: Result<Vec<u8>, String>,
-    /// The agent that the hook was installed in.
-    pub agent: Option<String>,
-    /// Where the hook was called, if the payload does not say where the session is.
-    pub dir: PathBuf,
+    pub(super) payload: Payload,
+    agent: Option<String>,
+    dir: PathBuf,
+}
+
+impl HookCall {
+    /// `payload`: what came on stdin, or why it could not be read, which is read once; `agent`: the one that the hook was installed in; `dir`: where the hook was called,
+    /// if the payload does not say where the session is.
+    #[must_use]
+    pub fn new(payload: Result<Vec<u8>, String>, agent: Option<String>, dir: PathBuf) -> Self {
+        let payload = match payload {
+            Ok(text) => Payload::read(&text),
+            Err(because) => Payload::broken(&because),
+        };
+        Self { payload, agent, dir }
+    }
 }
 
 /// `REFLECTION_MODE`.
@@ -65,50 +74,10 @@ pub fn hook_stop(call: &HookCall) -> io::Result<Stopped> {
     with(call, hooks::stop)
 }
 
-/// What an agent's hook says on stdout to put a text before its model, in the shape that Claude Code, Codex and Gemini CLI share.
-fn context(call: &HookCall, otherwise: &str, text: &str) -> serde_json::Value {
-    let event = Around::of(call).payload.event.unwrap_or_else(|| otherwise.to_owned());
-    serde_json::json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } })
-}
-
-/// The lessons of the project that a session is given when it starts, as the hook says them; none where there are none.
-///
-/// # Errors
-/// What could not be read or written.
-pub async fn hook_lessons(call: &HookCall, app: &dyn ReflectionService) -> io::Result<Option<serde_json::Value>> {
-    let (around, clock) = (Around::of(call), SystemClock::new());
-    let text = hooks::lessons_at_start(&around.hook(call, &clock), app).await?;
-    Ok(text.map(|text| context(call, "SessionStart", &text)))
-}
-
 /// What is wrong with what the agent said to a hook, if it could not be read.
 #[must_use]
 pub fn hook_problem(call: &HookCall) -> Option<String> {
-    Around::of(call).payload.problem
-}
-
-/// The failure that a tool's answer shows, if it shows one that would be known again.
-#[must_use]
-pub fn hook_failure(call: &HookCall) -> Option<FailureContext> {
-    let answer = Around::of(call).payload.answer?;
-    // No task is at work in such a session; its name is one that no task of a list can have.
-    let answer = last_bytes(&answer, ANSWER_BYTES);
-    let failure = failed_output(TaskId::new("a-session-of-its-own").ok()?, 1, answer);
-    (!failure.signature.fingerprint.is_empty()).then_some(failure)
-}
-
-/// The lesson about such a failure, as the hook says it; none where there is none.
-///
-/// # Errors
-/// What could not be read or written.
-pub async fn hook_lesson(
-    call: &HookCall,
-    failure: FailureContext,
-    app: &dyn ReflectionService,
-) -> io::Result<Option<serde_json::Value>> {
-    let (around, clock) = (Around::of(call), SystemClock::new());
-    let text = hooks::lesson_after_failure(&around.hook(call, &clock), failure, app).await?;
-    Ok(text.map(|text| context(call, "PostToolUse", &text)))
+    call.payload.problem.clone()
 }
 
 fn with<T>(call: &HookCall, work: impl FnOnce(&Hook<'_>) -> io::Result<T>) -> io::Result<T> {
@@ -118,27 +87,24 @@ fn with<T>(call: &HookCall, work: impl FnOnce(&Hook<'_>) -> io::Result<T>) -> io
 }
 
 /// What is around a call.
-struct Around {
+pub(super) struct Around {
     environment: HookEnvironment,
-    payload: Payload,
+    pub(super) payload: Payload,
     dir: PathBuf,
     elsewhere: Option<String>,
     tree: Option<HostWorkTree>,
 }
 
 impl Around {
-    fn of(call: &HookCall) -> Self {
-        let payload = match &call.payload {
-            Ok(text) => Payload::read(text),
-            Err(because) => Payload::broken(because),
-        };
+    pub(super) fn of(call: &HookCall) -> Self {
+        let payload = call.payload.clone();
         let environment = HookEnvironment::read(|name| std::env::var_os(name));
         let (dir, elsewhere) = place(&[payload.dir.as_deref(), environment.project_dir.as_deref()], &call.dir);
         let tree = HostWorkTree::around(&dir);
         Self { environment, payload, dir, elsewhere, tree }
     }
 
-    fn hook<'a>(&'a self, call: &'a HookCall, clock: &'a SystemClock) -> Hook<'a> {
+    pub(super) fn hook<'a>(&'a self, call: &'a HookCall, clock: &'a SystemClock) -> Hook<'a> {
         Hook {
             environment: &self.environment,
             payload: &self.payload,
@@ -235,16 +201,32 @@ fn asked_by_hooks(judge: policy::Judge) -> (policy::Judge, Option<&'static str>)
     }
 }
 
-/// Judges a session that stops by its transcript, and gives what the agent is told if it is sent back to work; none if it
-/// may stop. Facts against it send it back, and whoever the settings ask; that nothing is known never does.
+/// What came of judging a stop.
+#[derive(Debug)]
+pub struct JudgedStop {
+    /// It is sent back to work.
+    pub sent_back: Option<SentBack>,
+    /// What facts say of the work: refuted, or that its last tests passed; none where they say nothing.
+    pub passed: Option<bool>,
+}
+
+/// A stop that is sent back to work.
+#[derive(Debug)]
+pub struct SentBack {
+    /// What the agent is told.
+    pub why: String,
+    /// What a lesson of it is written from.
+    pub failure: FailureContext,
+}
+
+/// Judges a session that stops by its transcript, and says whether it is sent back to work, with what the agent is told then. Facts against it send it back, and whoever the settings ask; that nothing is known never does.
 ///
 /// # Errors
 /// Why it was not judged; it may stop then.
-pub async fn hook_verify(
-    call: &HookCall,
-    app: &dyn CompletionVerifier,
-    max_turns: u32,
-) -> Result<Option<String>, String> {
+pub async fn hook_verify(call: &HookCall, app: &dyn CompletionVerifier, max_turns: u32) -> Result<JudgedStop, String> {
+    if let (None, Some(problem)) = (&call.payload.session, &call.payload.problem) {
+        return Err(problem.clone());
+    }
     let around = Around::of(call);
     let clock = SystemClock::new();
     let gate = match hooks::gate(&around.hook(call, &clock), max_turns).map_err(|error| error.to_string())? {
@@ -253,6 +235,7 @@ pub async fn hook_verify(
     };
     let transcript = around.payload.transcript.as_ref().ok_or("the payload names no transcript")?;
     let reading = whole(transcript, around.payload.last_words.as_deref(), &clock).await?;
+    let trace = reading.trace.clone();
     let turn = TranscriptTurn {
         reading,
         task: None,
@@ -262,16 +245,37 @@ pub async fn hook_verify(
         cancel: CancellationToken::new(),
     };
     let verdict = judge_transcript(app, turn).await;
+    let passed = passed(&verdict);
     let to_do = !verdict.missing.is_empty() || !verdict.next_actions.is_empty();
     if verdict.complete || !(verdict.status == Standing::Refuted || to_do) {
-        return Ok(None);
+        return Ok(JudgedStop { sent_back: None, passed });
     }
     let said = Feedback { verdict: &verdict, turn: gate.next_turn, max_turns, previous: None, in_loop: None };
-    let Some(why) = said.render() else { return Ok(None) };
+    let Some(why) = said.render() else { return Ok(JudgedStop { sent_back: None, passed }) };
     // The turn's number is no news about the work.
     let about = format!("{:?} {:?} {}", verdict.missing, verdict.next_actions, verdict.feedback);
+    let session = around.payload.session.as_deref().unwrap_or_default();
+    let stop = RefutedStop {
+        task: hooks::session_task(session),
+        session,
+        turn: gate.next_turn - 1,
+        trace: &trace,
+        verdict: &verdict,
+        files: gate.files.clone(),
+        top: &around.top(),
+    };
+    let failure = stop.failure();
     let sent_back = gate.send_back(&about).map_err(|error| error.to_string())?;
-    Ok(sent_back.then_some(why))
+    Ok(JudgedStop { sent_back: sent_back.then_some(SentBack { why, failure }), passed })
+}
+
+/// What the facts of a verdict say of the work, without anybody's opinion.
+fn passed(verdict: &CompletionVerdict) -> Option<bool> {
+    let tests_passed = |reason: &GateReport| reason.gate == "tests_passed" && reason.outcome == GateOutcome::Passed;
+    match verdict.status {
+        Standing::Refuted => Some(false),
+        Standing::Proven | Standing::Unproven => verdict.reasons.iter().any(tests_passed).then_some(true),
+    }
 }
 
 /// What stands in a transcript once it has the agent's last words: an agent calls its hook and writes its record at the same time.

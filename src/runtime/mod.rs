@@ -36,6 +36,7 @@ mod files;
 mod given;
 mod health;
 mod hook;
+mod hook_lesson;
 mod judge;
 mod judges;
 mod live;
@@ -63,7 +64,7 @@ mod watch;
 
 pub use crate::hooks::{
     Changed as HookChanged, HookAgent, HookMode, Installing, Learn as HookLearn, Rules as HookRules,
-    Scope as HookScope, Stopped, Verify as HookVerify,
+    Scope as HookScope, Stopped, Teaching, Verify as HookVerify,
 };
 pub use crate::host::{edit, git_version, given_in_sandbox, is_the_program, is_within_run_of};
 pub use crate::orchestrator::queue::{Readiness, readiness};
@@ -87,8 +88,12 @@ pub use health::{
     runs_all_with, sandbox_health,
 };
 pub use hook::{
-    HookCall, checkout_around, hook_failure, hook_lesson, hook_lessons, hook_mode, hook_problem, hook_project,
-    hook_rules, hook_session_start, hook_settings, hook_stop, hook_verify,
+    HookCall, JudgedStop, SentBack, checkout_around, hook_mode, hook_problem, hook_project, hook_rules,
+    hook_session_start, hook_settings, hook_stop, hook_verify,
+};
+pub use hook_lesson::{
+    CommandEnd, hook_awaits_command, hook_command_end, hook_command_ended, hook_lessons, hook_prompt_failure,
+    hook_reflect, hook_stop_ended, hook_writing_settings,
 };
 pub use judge::{
     TRANSCRIPT_FORMATS, TranscriptFormat, TranscriptReadError, TranscriptReading, TranscriptTurn, judge_transcript,

@@ -36,6 +36,19 @@ pub fn settings_from(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigE
     Ok(Svc::new(trusted_values(effective)?))
 }
 
+/// Loaded settings that somebody has changed before they are a service.
+///
+/// # Errors
+/// As [`settings_from`].
+pub(super) fn settings_from_values(
+    effective: &Effective,
+    change: impl FnOnce(&mut policy::Values),
+) -> Result<Svc<dyn Settings>, ConfigError> {
+    let mut values = trusted_values(effective)?;
+    change(&mut values);
+    Ok(Svc::new(values))
+}
+
 fn trusted_values(effective: &Effective) -> Result<policy::Values, ConfigError> {
     let values = effective.settings()?;
     Redactor::keep_secret(effective.named_variables());

@@ -71,6 +71,11 @@ fn what_a_person_added_to_the_plugin_stays() {
 
 /// A conversation of Claude Code in which the test that was asked for fails, and the agent says that it passes.
 fn transcript(repo: &Repo, said: &str) -> String {
+    transcript_of(repo, said, "Exit code 101\ntest sum ... FAILED")
+}
+
+/// The same, of a test that prints this.
+pub(crate) fn transcript_of(repo: &Repo, said: &str, failed: &str) -> String {
     let entry = |value: Value| format!("{value}\n");
     let common = |kind: &str, id: &str, parent: Value, message: Value| {
         entry(json!({ "type": kind, "uuid": id, "parentUuid": parent, "sessionId": "s1", "cwd": repo.dir(),
@@ -83,7 +88,6 @@ fn transcript(repo: &Repo, said: &str) -> String {
         common("user", id, json!(parent), json!({ "role": "user", "content": content }))
     };
     let write = json!({ "file_path": repo.dir().join("src/sum.rs"), "content": "fn sum() {}" });
-    let failed = "Exit code 101\ntest sum ... FAILED";
     [
         common(
             "user",

@@ -202,6 +202,7 @@ fn deeds() -> BTreeMap<&'static str, Deed> {
         ("doctor", Looks(&[&["doctor"], &["doctor", "--checks"]])),
         ("notify test", Acts(&["notify", "test"])),
         ("hook session-start", Looks(&[&["hook", "session-start", "--verify"], &["hook", "session-start", "--learn"]])),
+        ("hook prompt", Looks(&[&["hook", "prompt"]])),
         ("hook after-tool", Looks(&[&["hook", "after-tool"]])),
         ("hook stop", Looks(&[&["hook", "stop"], &["hook", "stop", "--verify"]])),
         ("hook install", Writes(&["hook", "install", "claude"])),

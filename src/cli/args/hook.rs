@@ -5,7 +5,7 @@ use clap::Subcommand;
 
 /// What agents' hooks call.
 ///
-/// Whatever goes wrong, `stop`, `session-start` and `after-tool` end with exit code 0 and a line on stderr: a hook never fails the session
+/// Whatever goes wrong, `stop`, `session-start`, `prompt` and `after-tool` end with exit code 0 and a line on stderr: a hook never fails the session
 /// that it is part of. Without `--verify` and `--learn` they do nothing unless `REFLECTION_MODE` is `solo` or `orchestrated`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -22,8 +22,10 @@ pub struct HookArgs {
 pub enum HookCommand {
     /// Note the commit and the dirty files at a session's start; the agent's payload is read from stdin
     SessionStart(HookStartArgs),
+    /// Give the agent the lesson about a failure that was pasted into a prompt, once in a session; its payload is read from stdin
+    Prompt(HookLessonArgs),
     /// Give the agent the lesson about a command that failed, once in a session; its payload is read from stdin
-    AfterTool(HookAfterToolArgs),
+    AfterTool(HookLessonArgs),
     /// Write the record of a session that stops; the agent's payload is read from stdin
     Stop(HookStopArgs),
     /// Put the hooks into an agent's settings; what is there stays
@@ -47,9 +49,9 @@ pub struct HookStartArgs {
     pub learn: bool,
 }
 
-/// How an agent's hook calls after a command.
+/// How an agent's hook calls before a prompt is read, or after a command.
 #[derive(Debug, clap::Args)]
-pub struct HookAfterToolArgs {
+pub struct HookLessonArgs {
     /// Who calls
     #[command(flatten)]
     pub call: HookCallArgs,
@@ -66,6 +68,10 @@ pub struct HookStopArgs {
     /// `REFLECTION_MODE=off` switches it off too, and a run judges its agents itself
     #[arg(long)]
     pub verify: bool,
+    /// With `--verify`: write the lesson of a stop that was refuted, as a run does of a failed attempt. Only where the project is trusted;
+    /// never inside of a run, and never with `REFLECTION_MODE=off`
+    #[arg(long, requires = "verify")]
+    pub learn: bool,
 }
 
 /// Put the hooks into an agent's settings.
@@ -81,7 +87,7 @@ pub struct HookInstallArgs {
     #[arg(long)]
     pub verify: bool,
     /// Sessions are given lessons of the project: those that proved themselves when they start, and after a command that
-    /// failed the one about such a failure; OpenCode's only after a failure
+    /// failed, or with a prompt that holds a failure, the one about such a failure; OpenCode's only after a command. With `--verify` a stop that was refuted leaves a lesson
     #[arg(long)]
     pub learn: bool,
 }

@@ -1,8 +1,8 @@
 //! Which agents have hooks, and where.
 //!
-//! Claude Code 2.1 (`hooks` in `.claude/settings.json`: `SessionStart`, `PostToolUse`, `PostToolUseFailure`, `Stop`; seconds), Codex 0.169 (the same shape in
-//! `.codex/hooks.json`), Gemini CLI 0.61 (`hooks` in `.gemini/settings.json`: `SessionStart`, `AfterTool`, `AfterAgent`; milliseconds,
-//! comments allowed), OpenCode 1.18 (plugins in `.opencode/plugin/`). Each was fired with that version.
+//! Claude Code 2.1 (`hooks` in `.claude/settings.json`: `SessionStart`, `UserPromptSubmit`, `PostToolUse`, `PostToolUseFailure`, `Stop`; seconds), Codex 0.169 (the same shape in
+//! `.codex/hooks.json`), Gemini CLI 0.61 (`hooks` in `.gemini/settings.json`: `SessionStart`, `BeforeAgent`, `AfterTool`, `AfterAgent`; milliseconds,
+//! comments allowed), OpenCode 1.18 (plugins in `.opencode/plugin/`). Each was fired with that version, but the hooks before a prompt, which are as their documentation says.
 
 use super::edit;
 use super::edit::{EditError, Entry};
@@ -180,10 +180,10 @@ fn entries_of(program: &str, agent: HookAgent, verify: Verify, learn: Learn) -> 
         _ => ("Stop", 1),
     };
     // Claude Code calls another hook after a command that failed; the others have one for both.
-    let (shell, after_tool): (_, &[&str]) = match agent {
-        HookAgent::Claude => ("Bash", &["PostToolUse", "PostToolUseFailure"]),
-        HookAgent::Gemini => ("run_shell_command", &["AfterTool"]),
-        HookAgent::Codex | HookAgent::OpenCode => ("Bash", &["PostToolUse"]),
+    let (prompt, shell, after_tool): (_, _, &[&str]) = match agent {
+        HookAgent::Claude => ("UserPromptSubmit", "Bash", &["PostToolUse", "PostToolUseFailure"]),
+        HookAgent::Gemini => ("BeforeAgent", "run_shell_command", &["AfterTool"]),
+        HookAgent::Codex | HookAgent::OpenCode => ("UserPromptSubmit", "Bash", &["PostToolUse"]),
     };
     let agent = agent.as_str();
     let entry = |event: &str, what: &str, seconds: u64| Entry {
@@ -204,7 +204,9 @@ fn entries_of(program: &str, agent: HookAgent, verify: Verify, learn: Learn) -> 
                 .iter()
                 .map(|event| Entry { matcher: Some(shell.to_owned()), ..entry(event, "after-tool", 30) });
             let start = entry("SessionStart", &format!("{begin} --learn"), 30);
-            std::iter::once(start).chain(after).chain([entry(stop, end, seconds)]).collect()
+            // A stop that nobody judges teaches nothing.
+            let end = if verify == Verify::On { format!("{end} --learn") } else { end.to_owned() };
+            [start, entry(prompt, "prompt", 30)].into_iter().chain(after).chain([entry(stop, &end, seconds)]).collect()
         }
     }
 }
@@ -246,7 +248,8 @@ fn is_as_installed(event: &str, words: &[String]) -> bool {
 fn is_our_call(words: &[String]) -> bool {
     let mut words = words.iter().map(String::as_str);
     let named = words.next().and_then(|word| Path::new(word).file_name()?.to_str()).is_some_and(is_our_name);
-    let called = words.next() == Some("hook") && matches!(words.next(), Some("stop" | "session-start" | "after-tool"));
+    let called = words.next() == Some("hook")
+        && matches!(words.next(), Some("stop" | "session-start" | "prompt" | "after-tool"));
     while let Some(word) = words.next() {
         let known = match word {
             "--verify" | "--learn" => true,

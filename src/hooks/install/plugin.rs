@@ -108,11 +108,14 @@ fn hex(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The second version, whose words are still those of the template, and the first one.
+    /// The second version, from the template of today.
     #[test]
     fn what_was_written_without_a_digest_is_known() {
+        let (from, to) = (TEMPLATE.find("      const tool_response").unwrap(), TEMPLATE.find("      try {").unwrap());
+        let call = "      const said = call(\"after-tool\", input.sessionID, { tool_response: output.output })\n";
+        let template = format!("{}{call}{}", &TEMPLATE[..from], &TEMPLATE[to..]);
         for program in ["reflexion", "/opt/it's \"mine\"/reflexion"] {
-            let old = with_values(TEMPLATE, &quoted(program), true);
+            let old = with_values(&template, &quoted(program), true);
             assert_eq!(uninstall(&old).unwrap(), Left::Nothing);
             assert!(learns(&install(program, Learn::On, Some(&old)).unwrap().unwrap()));
             assert!(uninstall(&format!("{old}// mine\n")).is_err());

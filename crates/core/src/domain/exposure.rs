@@ -34,7 +34,29 @@ pub struct Coin {
     pub candidates: Vec<ReflectionId>,
 }
 
-/// One ended attempt, as it stands in `memory/attempts.jsonl`. Everything in it is read from its run's journal.
+/// A moment of a person's own session in which lessons fit: no run began it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// The session began.
+    SessionStart,
+    /// A command failed, or a prompt holds a failure.
+    Failure,
+}
+
+impl Moment {
+    /// The word used in files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session_start",
+            Self::Failure => "failure",
+        }
+    }
+}
+
+/// One ended attempt, as it stands in `memory/attempts.jsonl`. Everything in it is read from its run's journal, but what has a
+/// [`moment`](Self::moment).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRecord {
@@ -77,6 +99,10 @@ pub struct AttemptRecord {
     /// What coins decided; none where there was nothing to decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposure: Option<Exposure>,
+    /// It is no attempt of a run, but a moment of a person's own session: `run` and `task` stand for the session, `attempt` counts its moments. It is
+    /// written before the lessons are shown, and once more, with a verdict, when it is known how it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment: Option<Moment>,
 }
 
 impl Exposure {
@@ -150,6 +176,7 @@ impl AttemptRecord {
             tokens: None,
             shown: injected.clone(),
             exposure: exposure.clone(),
+            moment: None,
         };
         if let JournalEntry::AttemptDropped { ending, usage, judging_usage, .. } = end {
             return Some(Self { ending: ending.clone(), tokens: sum([usage, judging_usage]), ..record });

@@ -89,7 +89,7 @@ pub use counted_tests::{CountedTests, FailedTest, TestSource, TestsBeside};
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
-pub use exposure::{AttemptRecord, Coin, Exposure};
+pub use exposure::{AttemptRecord, Coin, Exposure, Moment};
 pub use failure::{Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, Refutation, Signature, same_file};
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};

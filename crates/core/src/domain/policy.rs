@@ -38,6 +38,9 @@ pub struct Values {
     pub named: Vec<CheckCommand>,
 }
 
+/// What the runtime itself writes in a project's `memory/`, from the project's directory.
+pub const MEMORY_FILES: [&str; 3] = ["memory/reflections.jsonl", "memory/lessons.jsonl", "memory/attempts.jsonl"];
+
 /// Where the project is and what it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 /// Keeps what happened to reflections as lessons for other tasks: which may be shown there, and how attempts ended that showed them.
 ///
-/// *Who calls:* the reflection service and `memory …`.
+/// *Who calls:* the reflection service, `memory …`, and the hooks of a person's own sessions.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Lessons: Send + Sync {
@@ -22,6 +22,12 @@ pub trait Lessons: Send + Sync {
     /// # Errors
     /// [`StorageError::Io`]; nothing is added then.
     async fn append(&self, events: &[LessonEvent]) -> Result<(), StorageError>;
+
+    /// Adds a [moment](AttemptRecord::moment) of a person's own session, or how one ended; durable on return. What runs did is made from their journals.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`]; nothing is added then.
+    async fn add_moment(&self, moment: &AttemptRecord) -> Result<(), StorageError>;
 }
 
 /// What is known of lessons beside their words.

@@ -32,7 +32,8 @@ pub fn due(reflections: &[Reflection], record: &LessonRecord, now: Timestamp) ->
 fn measured(reflections: &[Reflection], attempts: &[AttemptRecord]) -> Vec<Measured> {
     let tasks: HashMap<&ReflectionId, &str> = reflections.iter().map(|one| (&one.id, one.task_id.as_str())).collect();
     let mut all: BTreeMap<&ReflectionId, (Measured, BTreeSet<&str>)> = BTreeMap::new();
-    for attempt in attempts {
+    // Of a moment of a session of which nobody knows how it ended, nothing follows.
+    for attempt in attempts.iter().filter(|attempt| attempt.moment.is_none() || attempt.verdict.is_some()) {
         for lesson in &attempt.shown {
             let none = || Measured { lesson: lesson.clone(), shown: 0, tasks: 0, passed_at_home: 0, helps: 0.5 };
             let (measured, of) = all.entry(lesson).or_insert_with(|| (none(), BTreeSet::new()));
@@ -55,15 +56,18 @@ fn measured(reflections: &[Reflection], attempts: &[AttemptRecord]) -> Vec<Measu
 /// What the gate says of lessons of which nothing is written yet.
 fn at_the_gate(reflections: &[Reflection], record: &LessonRecord, now: Timestamp) -> Vec<LessonEvent> {
     let judged: BTreeSet<&ReflectionId> = record.events.iter().map(|event| &event.lesson).collect();
-    let shown: HashMap<&SessionId, &[ReflectionId]> =
-        record.attempts.iter().map(|attempt| (&attempt.session, attempt.shown.as_slice())).collect();
+    let mut shown: HashMap<&SessionId, Vec<&ReflectionId>> = HashMap::new();
+    for attempt in &record.attempts {
+        // A session of a person's own has several moments.
+        shown.entry(&attempt.session).or_default().extend(&attempt.shown);
+    }
     let by_id: HashMap<&ReflectionId, &Reflection> = reflections.iter().map(|one| (&one.id, one)).collect();
     let new = reflections.iter().filter(|one| {
         !judged.contains(&one.id) && !one.foreign && !matches!(one.origin, Some(Origin::Person | Origin::Import))
     });
     let event = |reflection: &Reflection| {
-        let injected = shown.get(&reflection.session_id).copied().unwrap_or_default();
-        let injected: Vec<&Reflection> = injected.iter().filter_map(|id| by_id.get(id).copied()).collect();
+        let injected = shown.get(&reflection.session_id).into_iter().flatten();
+        let injected: Vec<&Reflection> = injected.filter_map(|id| by_id.get(id).copied()).collect();
         let (change, why) = gate(reflection, &injected)?;
         Some(LessonEvent { at: now, by: LessonWriter::Rules, lesson: reflection.id.clone(), change, why, v: 1 })
     };

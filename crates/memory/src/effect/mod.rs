@@ -20,6 +20,7 @@
 
 mod adjusted;
 mod beta;
+mod coin;
 mod evidence;
 mod interval;
 mod lessons;
@@ -32,6 +33,7 @@ mod trial;
 #[cfg(test)]
 mod simulation;
 
+pub use coin::{Probabilities, drawn};
 pub use interval::Interval;
 pub use lessons::{LessonEffect, lesson_effects};
 pub use paired::{Paired, paired};

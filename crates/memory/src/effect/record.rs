@@ -57,13 +57,18 @@ fn trial(attempt: &AttemptRecord, whose: Whose, class: &str) -> Option<Trial> {
         Whose::Others => "lessons of others, ",
     };
     let shown = coin.candidates.iter().filter(|lesson| attempt.shown.contains(lesson));
-    let number = match attempt.attempt {
-        late if late >= LATE => format!("{LATE} or later"),
-        number => number.to_string(),
+    let start = exposure.start.as_str();
+    let (stratum, class) = match (attempt.moment, attempt.attempt) {
+        // Sessions are compared with sessions: a person is there, and nobody starts anew.
+        (Some(moment), _) => {
+            (format!("in a session, {}", moment.as_str()), format!("in a session, {}", moment.as_str()))
+        }
+        (None, late) if late >= LATE => (format!("attempt {LATE} or later, {class}, {start}"), class.to_owned()),
+        (None, number) => (format!("attempt {number}, {class}, {start}"), class.to_owned()),
     };
     Some(Trial {
         task: attempt.task.to_string(),
-        stratum: format!("{of}attempt {number}, {class}, {}", exposure.start.as_str()),
+        stratum: format!("{of}{stratum}"),
         class: format!("{of}{class}"),
         probability: coin.probability,
         injected: coin.injected,

@@ -1,15 +1,18 @@
-//! How attempts ended: `memory/attempts.jsonl`, one ended attempt a line, made from the journals of runs.
+//! How attempts ended: `memory/attempts.jsonl`, one ended attempt a line, made from the journals of runs; and moments of people's own sessions, which
+//! are known from nowhere else.
 
+use super::append_log::{AppendLog, Sealing};
 use super::lines::{bare, for_each_line, json_problem};
 use super::locked_file::append_locked;
 use super::run_log::{read_run, recorded_runs};
 use super::seal::{LineKind, Seals};
-use crate::domain::{AttemptRecord, LineProblem, RunId, policy};
+use crate::domain::{AttemptRecord, LineProblem, RunId, SessionId, policy};
 use crate::files::Place;
 use crate::services::StorageError;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -19,8 +22,8 @@ const MAX_PROBLEMS: usize = 20;
 
 /// The file with the ended attempts of a project's runs.
 ///
-/// Nothing in it is known from elsewhere: the lines of a run are those that its journal gives, in the order of runs and of their entries, so
-/// that the same journals give the same bytes. Lines of runs whose journal is gone, and lines that cannot be read, are kept as they are.
+/// The lines of a run are those that its journal gives, in the order of runs and of their entries, so
+/// that the same journals give the same bytes. Lines of runs whose journal is gone, of sessions, and lines that cannot be read, are kept as they are.
 #[derive(Debug, Clone)]
 pub struct AttemptsFile {
     place: Place,
@@ -79,7 +82,7 @@ impl AttemptsFile {
         let mut kept = KeptAttempts::default();
         let Some(file) = self.open()? else { return Ok(kept) };
         let belief = self.seals.belief()?;
-        let mut seen = HashSet::new();
+        let mut seen = HashMap::new();
         for_each_line(file, |line| {
             let content = line.content.map(bare);
             if content.is_some_and(<[u8]>::is_empty) {
@@ -90,11 +93,7 @@ impl AttemptsFile {
             let read = content
                 .and_then(|line| serde_json::from_slice::<AttemptRecord>(line).map_err(|error| json_problem(&error)));
             match read {
-                Ok(attempt) if is_ours => {
-                    if seen.insert((attempt.run.clone(), attempt.session.clone())) {
-                        kept.attempts.push(attempt);
-                    }
-                }
+                Ok(attempt) if is_ours => take(&mut kept.attempts, &mut seen, attempt),
                 Ok(_) => kept.foreign += 1,
                 Err(message) => {
                     kept.unreadable += 1;
@@ -127,6 +126,20 @@ impl AttemptsFile {
         let says = |attempt: &AttemptRecord| attempt.exposure.is_some() || !attempt.shown.is_empty();
         let begins = self.attempts_of(run)?.iter().any(says);
         if begins { self.rebuild().map(drop) } else { Ok(()) }
+    }
+
+    /// Adds a moment of a person's own session, or how it ended. A file that begins with it has the lines of all runs, as [`keep`](Self::keep) writes them.
+    pub(super) async fn add(&self, moment: &AttemptRecord) -> io::Result<()> {
+        let this = self.clone();
+        let begin = tokio::task::spawn_blocking(move || match this.place.look()? {
+            Some(_) => Ok(()),
+            None => this.rebuild().map(drop),
+        });
+        begin.await.unwrap_or_else(|lost| Err(io::Error::other(lost)))?;
+        let mut line = serde_json::to_vec(moment)?;
+        line.push(b'\n');
+        let log = AppendLog::sealed(self.place.clone(), Sealing::Each(self.seals.clone(), LineKind::Attempt));
+        log.append(&line).await.map_err(|error| io::Error::other(error.message))
     }
 
     /// Writes the lines of all runs anew. Lines that are too long to be read are set aside, in a file beside it.
@@ -235,6 +248,25 @@ impl AttemptsFile {
             Ok(())
         })?;
         Ok((lines, long))
+    }
+}
+
+/// An attempt, or a moment of a session.
+pub(super) type AttemptKey = (RunId, SessionId, u32);
+
+/// Takes what a line says: an attempt counts once, and of a moment of a session the first line that says how it ended.
+pub(super) fn take(attempts: &mut Vec<AttemptRecord>, seen: &mut HashMap<AttemptKey, usize>, attempt: AttemptRecord) {
+    match seen.entry((attempt.run.clone(), attempt.session.clone(), attempt.attempt)) {
+        Entry::Vacant(new) => {
+            new.insert(attempts.len());
+            attempts.push(attempt);
+        }
+        Entry::Occupied(known) => {
+            let known = &mut attempts[*known.get()];
+            if known.moment.is_some() && known.verdict.is_none() {
+                *known = attempt;
+            }
+        }
     }
 }
 

@@ -1,15 +1,15 @@
 //! What became of lessons: `memory/lessons.jsonl`, and the record of attempts beside it.
 
 use super::append_log::{AppendLog, Sealing};
-use super::attempts::AttemptsFile;
+use super::attempts::{AttemptsFile, take};
 use super::lines::{bare, for_each_line};
 use super::past::foreign_lines;
 use super::seal::{LineKind, Seals};
-use crate::domain::{LessonChange, LessonEvent, policy};
+use crate::domain::{AttemptRecord, LessonChange, LessonEvent, policy};
 use crate::files::Place;
 use crate::services::{LessonRecord, Lessons, StorageError};
 use async_trait::async_trait;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Display;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -151,6 +151,10 @@ impl Lessons for LessonFiles {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(events.iter().cloned());
         Ok(())
     }
+
+    async fn add_moment(&self, moment: &AttemptRecord) -> Result<(), StorageError> {
+        self.attempts.add(moment).await.map_err(|error| self.attempts.error("append to", &error))
+    }
 }
 
 /// Keeps what happened to lessons in memory; clones share it.
@@ -173,6 +177,16 @@ impl Lessons for InMemoryLessons {
 
     async fn append(&self, events: &[LessonEvent]) -> Result<(), StorageError> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).events.extend_from_slice(events);
+        Ok(())
+    }
+
+    async fn add_moment(&self, moment: &AttemptRecord) -> Result<(), StorageError> {
+        let mut record = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut attempts, mut seen) = (Vec::new(), HashMap::new());
+        for attempt in record.attempts.drain(..).chain([moment.clone()]) {
+            take(&mut attempts, &mut seen, attempt);
+        }
+        record.attempts = attempts;
         Ok(())
     }
 }

@@ -26,7 +26,7 @@ pub(super) fn journal(state_dir: &Path, run: &RunId) -> Place {
 }
 
 /// The files of the memory.
-pub(super) const MEMORY: [&str; 3] = ["memory/reflections.jsonl", "memory/lessons.jsonl", "memory/attempts.jsonl"];
+pub(super) use crate::domain::policy::MEMORY_FILES as MEMORY;
 
 pub(super) const JOURNAL: &str = "journal.jsonl";
 

@@ -18,6 +18,7 @@ mod readable;
 mod reflect;
 mod reflections;
 mod reply;
+mod steps;
 mod template;
 
 pub use answer::{AnswerError, Answered, AnsweredFile, Wholeness, read_answer};
@@ -40,4 +41,5 @@ pub use readable::{readable_diff, readable_output, relative};
 pub use reflect::{reflect_again, reflect_prompt, reflect_schema};
 pub use reflections::{OthersLesson, format_recalled, format_reflections};
 pub use reply::{ParseError, Reply, certainty, parse_reply};
+pub use steps::AgentSteps;
 pub use template::{TemplateError, fill};

@@ -1,7 +1,8 @@
 //! What an agent did, in order and in short, from its trace.
 
+use super::budget::{one_line, plain, shorten};
+use super::readable::relative;
 use crate::domain::{Action, Did, Step, ToolKind, Trace};
-use crate::prompt::{one_line, plain, relative, shorten};
 use std::path::Path;
 
 /// So much of a command line or a path is kept.
@@ -13,13 +14,16 @@ const LAST: usize = 30;
 
 /// The steps of an agent in order, and how many of the middle were left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Digest {
+pub struct AgentSteps {
+    /// The steps, each with how often it was taken in a row.
     pub steps: Vec<Step>,
+    /// How many of the middle were left out, or are not kept in the trace.
     pub left_out: usize,
 }
 
-impl Digest {
+impl AgentSteps {
     /// Of a trace. Paths below these directories are named from there; the same step several times in a row is one.
+    #[must_use]
     pub fn of(trace: &Trace, dirs: &[&Path]) -> Self {
         let mut steps: Vec<Step> = Vec::new();
         for step in trace.actions.iter().flat_map(|action| steps_of(action, dirs)) {
@@ -91,7 +95,7 @@ mod tests {
         for _ in 0..2 {
             call(&mut trace, ToolKind::Execute, json!({"command": "cd /w/room &&\n pytest -q"}), &[], Some(1));
         }
-        let digest = Digest::of(&trace, &["/w/room".as_ref()]);
+        let digest = AgentSteps::of(&trace, &["/w/room".as_ref()]);
         let told: Vec<_> =
             digest.steps.iter().map(|s| (s.did.as_str(), s.what.as_str(), s.exit_status, s.times)).collect();
         assert_eq!(
@@ -112,7 +116,7 @@ mod tests {
         for n in 0..50 {
             call(&mut trace, ToolKind::Edit, json!({}), &[&format!("f{n}")], None);
         }
-        let digest = Digest::of(&trace, &[]);
+        let digest = AgentSteps::of(&trace, &[]);
         assert_eq!((digest.steps.len(), digest.left_out), (40, 10));
         assert_eq!((digest.steps[9].what.as_str(), digest.steps[10].what.as_str()), ("f9", "f20"));
     }

@@ -59,6 +59,7 @@ fn reflection(n: usize, subtask: String) -> Reflection {
         signature: None,
         failure: None,
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     }
 }

@@ -4,9 +4,9 @@ use super::changes;
 use super::explained::{ExplainedLesson, explained};
 use super::recalled::{in_prompt, recalled};
 use super::retention;
-use crate::curation::{Shingles, State, due, kept_from_prompts, states};
+use crate::curation::{Shingles, State, due, follow_files, kept_from_prompts, states};
 use crate::domain::{
-    FailureContext, FailureKey, Recall, Reflection, ReflectionId, SubtaskId, TaskId, changed_lines, policy,
+    FailureContext, FailureKey, LessonChange, Recall, Reflection, ReflectionId, SubtaskId, TaskId, changed_lines, policy,
 };
 use crate::prompt::{OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain};
 use crate::recall::{Lesson, failure_key};
@@ -74,6 +74,7 @@ impl ReflectionService for ReflectionServiceLive {
             signature: (!fingerprint.is_empty()).then(|| fingerprint.clone()),
             failure: known_by(failure),
             replaces: failure.passed.as_ref().map(|passed| passed.replaces.clone()),
+            files: Vec::new(),
             foreign: false,
         })
     }
@@ -166,6 +167,24 @@ impl ReflectionService for ReflectionServiceLive {
             format_reflections(&reflections, self.settings.max_reflections_per_retry, self.settings.injection_bytes);
         // What a person or an older version wrote may hold some.
         PromptSection { text: Redactor::of_process().redact_owned(text), ids }
+    }
+
+    async fn follow_files(&self, names: &HashSet<String>) -> Result<usize, ReflectionError> {
+        let record = self.lessons.read().await?;
+        if record.unreadable.is_some() {
+            // Nobody knows what has become of them, and that is said where lessons are recalled.
+            return Ok(0);
+        }
+        let mut reflections = self.in_order(None).await?;
+        reflections.retain(|one| !one.files.is_empty());
+        if reflections.is_empty() {
+            return Ok(0);
+        }
+        let events = follow_files(&reflections, &states(&reflections, &record), names, self.clock.now());
+        if !events.is_empty() {
+            self.lessons.append(&events).await?;
+        }
+        Ok(events.iter().filter(|event| matches!(event.change, LessonChange::Stale { .. })).count())
     }
 
     async fn expire(&self) -> Result<usize, ReflectionError> {
@@ -340,6 +359,7 @@ mod tests {
                     ..FailureKey::default()
                 })),
                 replaces: None,
+                files: Vec::new(),
                 foreign: false,
             }
         );

@@ -284,6 +284,7 @@ impl Night {
             signature: None,
             failure: None,
             replaces: None,
+            files: Vec::new(),
             foreign: false,
         });
         id

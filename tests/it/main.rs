@@ -33,6 +33,7 @@ mod known_red_runners;
 mod lesson_files;
 mod lessons;
 #[cfg(feature = "llm")]
+mod lineage;
 mod llm;
 mod made_up_night;
 mod names;

@@ -130,7 +130,7 @@ pub enum MemoryCommand {
         /// has changed of a reflection that stands here as it was written
         #[arg(long)]
         repair: bool,
-        /// Print `{"reflections","foreign","unreadable","adopted","adoptedEvents","adoptedAttempts","foreignAttempts","unreadableAttempts","damaged"}`
+        /// Print `{"reflections","foreign","unreadable","stale","adopted","adoptedEvents","adoptedAttempts","foreignAttempts","unreadableAttempts","damaged"}`
         #[arg(long)]
         json: bool,
     },

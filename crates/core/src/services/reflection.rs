@@ -5,7 +5,7 @@ use crate::domain::{
     FailureContext, Output, Recall, Reflection, ReflectionId, SessionId, Signature, SubtaskId, TaskId, Timestamp,
 };
 use async_trait::async_trait;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Generates, keeps, recalls and formats reflections.
 ///
@@ -91,6 +91,17 @@ pub trait ReflectionService: Send + Sync {
     /// # Errors
     /// `storage_error`; none was moved then.
     async fn curate(&self) -> Result<usize, ReflectionError> {
+        Ok(0)
+    }
+
+    /// Decides which lessons are about nothing any more. `names` are those of the files that a run begins with, without directories: a lesson of whose
+    /// [files](Reflection::files) none is there reaches no prompt, until one of them is there again. Says how many have become so. A person's own lessons, and those
+    /// that a person has promoted or pinned, stay.
+    ///
+    /// # Errors
+    /// `storage_error`; none was moved then.
+    async fn follow_files(&self, names: &HashSet<String>) -> Result<usize, ReflectionError> {
+        let _ = names;
         Ok(0)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::domain::{BranchConflict, Change, RunId, Spell, SubtaskId, TaskId, TreeId, changed_lines};
 use async_trait::async_trait;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -46,6 +46,12 @@ pub trait Workspaces: Send + Sync {
     /// # Errors
     /// [`WorkspaceError`].
     async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError>;
+
+    /// The names of the files at the run's base, without their directories.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn file_names(&self) -> Result<HashSet<String>, WorkspaceError>;
 
     /// What in the home directory steers tools otherwise than when the run began, in words: what is checked meanwhile may be green for that.
     ///

@@ -124,6 +124,7 @@ fn takes_away(change: &LessonChange) -> bool {
         | LessonChange::Promoted
         | LessonChange::Merged { .. }
         | LessonChange::Edited { .. }
+        | LessonChange::Returned { .. }
         | LessonChange::Pinned
         | LessonChange::Unpinned => false,
     }

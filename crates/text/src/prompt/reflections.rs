@@ -218,6 +218,7 @@ mod tests {
             signature: None,
             failure: None,
             replaces: None,
+            files: Vec::new(),
             foreign: false,
         }
     }

@@ -3,10 +3,10 @@
 use super::run_id::system_clock;
 use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, FailureContext, Output, TaskId};
 use crate::reflection::Signatures;
-use crate::services::FailureReader;
+use crate::services::{Command, FailureReader};
 
 /// A failure of which only the output is known, read like that of a red check: what failed and where, so that equal failures are known as
-/// equal. For loops of your own; fill in what else there is.
+/// equal. Of a long output what a run keeps of a check's is read: the first and the last 64 KiB. For loops of your own; fill in what else there is.
 ///
 /// ```
 /// use reflexion::domain::TaskId;
@@ -18,7 +18,7 @@ use crate::services::FailureReader;
 /// ```
 #[must_use]
 pub fn failed_output(task: TaskId, attempt: u32, output: impl Into<String>) -> FailureContext {
-    let output = Output::whole(output);
+    let output = Output::ends_of(output.into(), Command::KEEP_BYTES);
     let run = CheckCommand::Argv(Vec::new());
     let spec = CheckSpec { name: "the output".to_owned(), run, timeout_ms: None, results: None };
     let red = CheckReport {
@@ -29,4 +29,21 @@ pub fn failed_output(task: TaskId, attempt: u32, output: impl Into<String>) -> F
     };
     let signature = Signatures.read(&red);
     FailureContext { output, signature, ..FailureContext::new(task, attempt, system_clock().now()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_is_read_as_a_run_reads_what_a_check_prints() {
+        let noise = "collected one more item\n".repeat(Command::KEEP_BYTES / 20);
+        let failed = |test: &str| format!("FAILED tests/test_a.py::{test} - KeyError: 'gone'\n");
+        let log = format!("{noise}{}{noise}{}1 failed in 0.1s\n", failed("test_middle"), failed("test_end"));
+        let failure = failed_output(TaskId::new("t").unwrap(), 1, log.clone());
+        assert_eq!(failure.signature.tests, ["tests/test_a.py::test_end"]);
+        assert_eq!((failure.output.bytes, failure.output.tail.len()), (log.len() as u64, Command::KEEP_BYTES));
+        let short = failed("test_middle") + &failed("test_end");
+        assert_eq!(failed_output(TaskId::new("t").unwrap(), 1, short).signature.tests.len(), 2);
+    }
 }

@@ -228,6 +228,7 @@ impl Orchestrator for Loop {
             stopped,
             ahead: branches.ahead.clone(),
             conflicts: branches.conflicts.clone(),
+            lessons: context.lessons_over(),
         };
         context.record(entry).await.map_err(environment)?;
         let duration = before + self.services.clock.elapsed().saturating_sub(started);

@@ -4,7 +4,9 @@ use super::attempt::Judged;
 use super::drive::RunContext;
 use super::failure::{OldFailures, PastFailure, failed_check, files_named};
 use super::task::TaskRun;
-use crate::domain::{CheckReport, EventKind, FailureContext, Origin, PassedAttempt, Reflection, ReflectionId, Verdict};
+use crate::domain::{
+    CheckReport, EventKind, FailureContext, LessonsOver, Origin, PassedAttempt, Reflection, ReflectionId, Verdict,
+};
 use crate::services::{ReflectionError, UsageMeter};
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -38,6 +40,11 @@ impl RunContext {
             Ok(stale) => self.stale.store(u32::try_from(stale).unwrap_or(u32::MAX), Ordering::Relaxed),
             Err(error) => self.lessons_stay(&error),
         }
+    }
+
+    /// What has become of lessons while it worked.
+    pub(super) fn lessons_over(&self) -> LessonsOver {
+        LessonsOver { expired: self.expired.load(Ordering::Relaxed), stale: self.stale.load(Ordering::Relaxed) }
     }
 
     fn lessons_stay(&self, error: &dyn Display) {

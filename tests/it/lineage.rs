@@ -44,6 +44,7 @@ fn a_lesson_is_stale_while_its_file_is_gone_and_live_again_when_it_is_back() {
     project.commit();
     let (printed, seen) = again(&project, 6);
     assert!(!seen && printed.contains("about files that are gone and in no prompt any more"), "{printed}");
+    project.run(&["report"]).prints("about files that are gone");
     let of_it = |event: &Value| event["lesson"] == id && event["event"] == "stale" && event["path"] == "pool.py";
     assert!(events(&project).iter().any(of_it), "{:?}", events(&project));
     project.run(&["memory", "show", id]).exits(0).prints("stale: nobody sees it (there is no file pool.py any more)");

@@ -7,11 +7,15 @@ use super::value::{
     Fate, Injection, Lesson, Merge, Need, NeedKind, Night, NightAttempt, NightState, NightTask, Step, TaskState,
 };
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
-use crate::domain::{Exposure, Flaky, MergeOutcome, Proof, Stop, SubtaskId, TaskId, Usage, Verdict};
+use crate::domain::{
+    Exposure, Fit, Flaky, LessonsOver, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Usage, Verdict,
+};
 use std::collections::HashSet;
 
 /// So many entries of a section are shown; all are in the JSON.
 pub(super) const SHOWN: usize = 200;
+/// So many lessons of earlier runs and other projects are named.
+const ELSEWHERE: usize = 20;
 /// So much of a title, of a cause, and of a lesson.
 const TITLE: usize = 160;
 const CAUSE: usize = 800;
@@ -686,7 +690,8 @@ fn ending(word: &'static str) -> &'static str {
 }
 
 fn lessons(night: &Night) -> Option<Section> {
-    if night.lessons.is_empty() && night.effect.is_none() && night.others_effect.is_none() {
+    let over = lessons_over(night.lessons_over);
+    if night.lessons.is_empty() && night.effect.is_none() && night.others_effect.is_none() && over.is_none() {
         return None;
     }
     let written: Vec<&Lesson> = night.lessons.iter().filter(|lesson| lesson.written).collect();
@@ -721,7 +726,33 @@ fn lessons(night: &Night) -> Option<Section> {
     if earlier > 0 {
         section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));
     }
+    section.lead.extend(from_elsewhere(night));
+    section.lead.extend(over);
     Some(section)
+}
+
+/// Why lessons of other tasks were in prompts that no attempt of this run has written.
+fn from_elsewhere(night: &Night) -> impl Iterator<Item = Line> {
+    let written: HashSet<&ReflectionId> =
+        night.lessons.iter().filter(|lesson| lesson.written).map(|lesson| &lesson.id).collect();
+    let of = move |attempt: &NightAttempt| {
+        let fits = attempt.others.iter().filter(|fit| !written.contains(&fit.lesson));
+        let line = |fit: &Fit| {
+            let (id, why) = (foreign(fit.lesson.as_str(), 64), foreign(&fit.why, 160));
+            text(format!("Attempt {} of {} had {id} in its prompt: {why}.", attempt.attempt, attempt.task))
+        };
+        fits.map(line).collect::<Vec<_>>()
+    };
+    night.attempts.iter().flat_map(of).take(ELSEWHERE)
+}
+
+/// How many lessons are in no prompt any more since the run, and why.
+fn lessons_over(LessonsOver { expired, stale }: LessonsOver) -> Option<Line> {
+    let parts = [(expired, "too old"), (stale, "about files that are gone")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    let lessons = plural((expired + stale) as usize, "lesson");
+    (!parts.is_empty()).then(|| text(format!("{lessons} in no prompt any more since: {}.", parts.join(", "))))
 }
 
 fn lesson_item(night: &Night, lesson: &Lesson) -> Item {

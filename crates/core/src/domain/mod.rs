@@ -97,8 +97,8 @@ pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, St
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{
-    BranchConflict, ChangeSize, JournalEntry, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan, RunStop,
-    TurnReason, checked_otherwise,
+    BranchConflict, ChangeSize, JournalEntry, LessonsOver, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan,
+    RunStop, TurnReason, checked_otherwise,
 };
 pub use later::later;
 pub use lesson::{LessonChange, LessonEvent, LessonWriter};

@@ -14,6 +14,7 @@ mod cli;
 mod docs;
 mod eval;
 mod events;
+mod everywhere;
 mod exit_codes;
 mod flow;
 mod forged;

@@ -31,9 +31,11 @@ impl Memory {
         let stale = self.stale().await?.len();
         if json {
             let taken = adopted.unwrap_or_default();
-            project::print_json(&json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "stale": stale,
+            project::print_json(
+                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "stale": stale,
                     "adopted": taken.reflections, "adoptedEvents": taken.events, "adoptedAttempts": taken.attempts,
-                    "foreignAttempts": foreign_attempts, "unreadableAttempts": attempts, "repaired": repair, "damaged": damaged_json(&damaged) }))?;
+                    "foreignAttempts": foreign_attempts, "unreadableAttempts": attempts, "repaired": repair, "damaged": damaged_json(&damaged) }),
+            )?;
         } else {
             damaged.iter().for_each(|damage| say_damage(damage, repair));
             if let Some(taken) = adopted {

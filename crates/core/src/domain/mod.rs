@@ -62,6 +62,7 @@ mod risk;
 mod run_log;
 mod session_verdict;
 mod settings_files;
+mod shared_lesson;
 mod slug;
 mod steps;
 mod task;
@@ -116,6 +117,7 @@ pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError,
 pub use run_log::{Life, LoggedEntry, RunLog, Waiting};
 pub use session_verdict::{SessionVerdict, TurnFailure, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
+pub use shared_lesson::SharedLesson;
 pub use slug::slug;
 pub use steps::{Did, Step};
 pub use task::{

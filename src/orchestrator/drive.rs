@@ -25,7 +25,7 @@ use crate::services::{
     Tasks, Transcripts, Verdicts, Verifier, Workspaces,
 };
 use async_trait::async_trait;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -137,7 +137,7 @@ pub(super) struct RunContext {
     /// Lessons that are about nothing any more since this run began.
     pub stale: AtomicU32,
     /// The names of the files that it begins with, once they are known.
-    pub file_names: OnceLock<HashSet<String>>,
+    pub file_names: OnceLock<BTreeSet<String>>,
     /// How probable lessons are in a prompt, once that is known.
     pub probabilities: tokio::sync::OnceCell<Probabilities>,
 }

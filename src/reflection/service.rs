@@ -17,7 +17,7 @@ use crate::services::{
     ReflectionError, ReflectionService, Storage, UsageMeter,
 };
 use async_trait::async_trait;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// With these words an agent's closing message hands something to its next attempt.
@@ -111,7 +111,7 @@ impl ReflectionService for ReflectionServiceLive {
         let Some(known) = self.known(&query.task).await? else { return Ok(Recall::default()) };
         let (query, settings) = (query.clone(), self.settings.clone());
         let found = tokio::task::spawn_blocking(move || {
-            let lessons = known.to_choose_from(&query);
+            let lessons = known.lessons_for(&query);
             recalled(&query, &lessons, &settings)
         });
         // What a panic in it costs is the lessons, not the attempt.
@@ -170,7 +170,7 @@ impl ReflectionService for ReflectionServiceLive {
         PromptSection { text: Redactor::of_process().redact_owned(text), ids }
     }
 
-    async fn follow_files(&self, names: &HashSet<String>) -> Result<usize, ReflectionError> {
+    async fn follow_files(&self, names: &BTreeSet<String>) -> Result<usize, ReflectionError> {
         let record = self.lessons.read().await?;
         if record.unreadable.is_some() {
             // Nobody knows what has become of them, and that is said where lessons are recalled.
@@ -214,7 +214,7 @@ impl ReflectionServiceLive {
     /// `storage_error`.
     pub async fn explain(&self, query: &RecallQuery) -> Result<Vec<ExplainedLesson>, ReflectionError> {
         let Some(known) = self.known(&query.task).await? else { return Ok(Vec::new()) };
-        let lessons = known.to_choose_from(query);
+        let lessons = known.lessons_for(query);
         let first = RecallQuery { failure: None, ..query.clone() };
         let shown = |query: &RecallQuery| {
             let recall = recalled(query, &lessons, &self.settings);
@@ -271,7 +271,7 @@ struct Known {
 
 impl Known {
     /// What recall chooses from: the newest last, and those of other projects before all.
-    fn to_choose_from(mut self, query: &RecallQuery) -> Vec<Lesson> {
+    fn lessons_for(mut self, query: &RecallQuery) -> Vec<Lesson> {
         // One that an attempt left which was cut off takes no other's place either.
         self.reflections.retain(|one| !query.without.contains(&one.session_id));
         let states = states(&self.reflections, &self.record);
@@ -308,7 +308,6 @@ mod tests {
     use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, Page, PruneReport, StorageError};
     use crate::storage::InMemoryLessons;
     use mockall::predicate::eq;
-    use std::collections::BTreeSet;
     use std::time::Duration;
 
     fn draft() -> Draft {

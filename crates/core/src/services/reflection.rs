@@ -5,7 +5,7 @@ use crate::domain::{
     FailureContext, Output, Recall, Reflection, ReflectionId, SessionId, Signature, SubtaskId, TaskId, Timestamp,
 };
 use async_trait::async_trait;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 /// Generates, keeps, recalls and formats reflections.
 ///
@@ -100,7 +100,7 @@ pub trait ReflectionService: Send + Sync {
     ///
     /// # Errors
     /// `storage_error`; none was moved then.
-    async fn follow_files(&self, names: &HashSet<String>) -> Result<usize, ReflectionError> {
+    async fn follow_files(&self, names: &BTreeSet<String>) -> Result<usize, ReflectionError> {
         let _ = names;
         Ok(0)
     }

@@ -2,7 +2,7 @@
 
 use crate::domain::{BranchConflict, Change, RunId, Spell, SubtaskId, TaskId, TreeId, changed_lines};
 use async_trait::async_trait;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,7 @@ pub trait Workspaces: Send + Sync {
     ///
     /// # Errors
     /// [`WorkspaceError`].
-    async fn file_names(&self) -> Result<HashSet<String>, WorkspaceError>;
+    async fn file_names(&self) -> Result<BTreeSet<String>, WorkspaceError>;
 
     /// What in the home directory steers tools otherwise than when the run began, in words: what is checked meanwhile may be green for that.
     ///

@@ -2,7 +2,7 @@
 
 use super::states::{Standing, State, States};
 use crate::domain::{LessonChange, LessonEvent, LessonWriter, Reflection, Timestamp};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// What follows for lessons where the files are called so. By names alone: a file that was moved to another directory is still there.
 ///
@@ -22,7 +22,7 @@ use std::collections::HashSet;
 pub fn follow_files(
     reflections: &[Reflection],
     states: &States,
-    names: &HashSet<String>,
+    names: &BTreeSet<String>,
     now: Timestamp,
 ) -> Vec<LessonEvent> {
     let event = |one: &Reflection| {
@@ -32,7 +32,7 @@ pub fn follow_files(
     reflections.iter().filter_map(event).collect()
 }
 
-fn moved(lesson: &Reflection, standing: &Standing, names: &HashSet<String>) -> Option<(LessonChange, String)> {
+fn moved(lesson: &Reflection, standing: &Standing, names: &BTreeSet<String>) -> Option<(LessonChange, String)> {
     let first = lesson.files.first()?;
     let there = lesson.files.iter().find(|file| names.contains(*file));
     match there {

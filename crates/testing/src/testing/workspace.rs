@@ -8,7 +8,7 @@ use crate::services::{
 use crate::toolchain::{Apart, inline_tests};
 use async_trait::async_trait;
 use similar::TextDiff;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -120,7 +120,7 @@ impl Workspaces for MemoryWorkspaces {
         Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task: request.task }))
     }
 
-    async fn file_names(&self) -> Result<HashSet<String>, WorkspaceError> {
+    async fn file_names(&self) -> Result<BTreeSet<String>, WorkspaceError> {
         let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
         Ok(self.base.keys().filter_map(name).collect())
     }

@@ -12,7 +12,7 @@ use crate::services::{
     Applied, BeginRun, Branches, Clock, CommandRunner, OpenWorkspace, RunBase, Workspace, WorkspaceError, Workspaces,
 };
 use async_trait::async_trait;
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -88,7 +88,7 @@ impl Workspaces for HostWorkspaces {
         Ok(Arc::new(open::open(&self.shared, begun, request).await?))
     }
 
-    async fn file_names(&self) -> Result<HashSet<String>, WorkspaceError> {
+    async fn file_names(&self) -> Result<BTreeSet<String>, WorkspaceError> {
         let begun = self.begun().ok_or_else(|| WorkspaceError::Unusable("no run has begun".to_owned()))?;
         let list = ["ls-tree", "-r", "-z", "--name-only", &begun.commit];
         let list = begun.repository.own().call(list).ok().await?;

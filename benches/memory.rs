@@ -1,6 +1,6 @@
 //! What remembering costs: `cargo bench --bench memory`.
 //!
-//! Prints, in one run: how long a repeated `recent` takes, how many syncs 64 waiting writers need, and what it costs that lessons show who wrote
+//! Prints, in one run: what it takes to know a failure by a log of 10 MB, how long a repeated `recent` takes, how many syncs 64 waiting writers need, and what it costs that lessons show who wrote
 //! them: `recent` of a new process over 200,000 signed ones (`MEMORY_BENCH_SIGNED` for another number) against as many unsigned ones, as a ratio.
 //!
 //! `MEMORY_BENCH_RECORDS=1000000 cargo bench --bench memory -- cold` also writes a file of so many reflections of about
@@ -8,7 +8,9 @@
 //! time. Wanted: at most 1/20 for the newest three of a subtask, at most 1.5 for an id that is not there, below 64 MB.
 
 use criterion::Criterion;
-use reflexion::domain::{Category, Reflection, ReflectionId, SessionId, Timestamp, policy};
+use reflexion::domain::{Category, Reflection, ReflectionId, SessionId, TaskId, Timestamp, policy};
+use reflexion::recall::failure_key;
+use reflexion::runtime::failed_output;
 use reflexion::services::{RecentQuery, Storage};
 use reflexion::storage::{JsonlStorage, Seals};
 use std::fs;
@@ -22,6 +24,7 @@ use tokio::runtime::Runtime;
 const COLD: &str = "MEMORY_BENCH_COLD";
 const RECORDS: &str = "MEMORY_BENCH_RECORDS";
 const SIGNED: &str = "MEMORY_BENCH_SIGNED";
+const LOG_BYTES: usize = 10_000_000;
 /// One subtask's ten reflections are spread over so many records.
 const SUBTASKS: usize = 100_000;
 
@@ -31,6 +34,7 @@ fn main() {
     }
     let mut criterion = Criterion::default().configure_from_args();
     warm(&mut criterion);
+    long_log();
     group_commit();
     let signed_ones = std::env::var(SIGNED).map_or(200_000, |number| number.parse().expect("a number of records"));
     signed(signed_ones);
@@ -59,6 +63,7 @@ fn reflection(n: usize, subtask: String) -> Reflection {
         signature: None,
         failure: None,
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     }
 }
@@ -95,6 +100,29 @@ fn warm(criterion: &mut Criterion) {
             spent
         });
     });
+}
+
+/// What it takes to know a failure by a log of 10 MB, beside a search for one word in it.
+fn long_log() {
+    let (mut log, mut n) = (String::with_capacity(LOG_BYTES + 200), 0);
+    while log.len() < LOG_BYTES {
+        let line = format!("2026-11-29T10:00:{:02}Z INFO step {n} of build: compiled src/mod_{}.rs\n", n % 60, n % 400);
+        log.push_str(&line);
+        n += 1;
+    }
+    log.push_str("thread 'pool::evicts' panicked at src/pool.rs:12:5:\nassertion failed\ntest result: FAILED. 200 passed; 1 failed\n");
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(file.path(), &log).expect("write");
+    let task = TaskId::new("t").expect("a task");
+    let start = Instant::now();
+    let failure = failed_output(task, 1, log);
+    let key = failure_key(&failure.signature, &failure.output.text());
+    let took = start.elapsed();
+    assert!(!key.is_empty());
+    let start = Instant::now();
+    let grep = Command::new("grep").args(["-c", "FAILED"]).arg(file.path()).output().expect("grep");
+    println!("signature and key of a log of 10 MB: {took:.1?} (wanted: 100 ms); grep: {:.1?}", start.elapsed());
+    assert!(grep.status.success());
 }
 
 fn group_commit() {

@@ -51,6 +51,7 @@ fn lesson(number: usize, log: &Log) -> Lesson {
         signature: None,
         failure: None,
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     };
     Lesson {

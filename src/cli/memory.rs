@@ -3,6 +3,7 @@
 mod check;
 mod edit;
 mod editor;
+mod everywhere;
 mod evidence;
 mod exchange;
 mod explain;
@@ -47,12 +48,14 @@ pub(super) async fn memory(dir: &Path, args: MemoryArgs) -> anyhow::Result<Exit>
     let app = layers.build::<(Svc<dyn Storage>, Svc<dyn Lessons>, Svc<dyn Clock>)>().await?;
     let memory = Memory { storage: app.0.clone(), lessons: app.1.clone(), clock: app.2.clone(), settings };
     let result = match args.command {
-        MemoryCommand::List { task, subtask, state, limit, json } => {
+        MemoryCommand::List { everywhere: true, json, .. } => memory.list_everywhere(json).await,
+        MemoryCommand::List { task, subtask, state, limit, json, .. } => {
             memory.list(RecentQuery { task, subtask, limit, own_only: false }, state, json).await
         }
         MemoryCommand::Show { id, json } => memory.show(&ReflectionId::new(id), json).await,
-        MemoryCommand::Promote(of) => memory.change(&of.id, LessonChange::Promoted, of.why, of.json).await,
-        MemoryCommand::Retire(of) => memory.change(&of.id, LessonChange::Retired, of.why, of.json).await,
+        MemoryCommand::Promote { of, everywhere: true } => memory.promote_everywhere(of).await,
+        MemoryCommand::Promote { of, .. } => memory.change(&of.id, LessonChange::Promoted, of.why, of.json).await,
+        MemoryCommand::Retire(of) => memory.retire(of).await,
         MemoryCommand::Pin(of) => memory.change(&of.id, LessonChange::Pinned, of.why, of.json).await,
         MemoryCommand::Unpin(of) => memory.change(&of.id, LessonChange::Unpinned, of.why, of.json).await,
         MemoryCommand::Edit(of) => memory.edit(of).await,

@@ -134,6 +134,10 @@ pub(super) struct RunContext {
     pub fallbacks: AtomicU32,
     /// Lessons that have ended because of their age.
     pub expired: AtomicU32,
+    /// Lessons that are about nothing any more since this run began.
+    pub stale: AtomicU32,
+    /// The names of the files that it begins with, once they are known.
+    pub file_names: OnceLock<BTreeSet<String>>,
     /// How probable lessons are in a prompt, once that is known.
     pub probabilities: tokio::sync::OnceCell<Probabilities>,
 }
@@ -203,11 +207,14 @@ impl Orchestrator for Loop {
             merging: tokio::sync::Mutex::default(),
             fallbacks: AtomicU32::new(0),
             expired: AtomicU32::new(0),
+            stale: AtomicU32::new(0),
+            file_names: OnceLock::new(),
             probabilities: tokio::sync::OnceCell::new(),
         });
         context.announce(&request, &queue, plan, &base, past.seen).await?;
         context.announce_cut_off(&request, cut_off).await?;
         context.look_at_records().await?;
+        context.follow_files().await;
         context.services.workspaces.room().await.map_err(environment)?;
         let before = past.worked;
         let worked = context.work_until(&request, queue, past).await;
@@ -221,6 +228,7 @@ impl Orchestrator for Loop {
             stopped,
             ahead: branches.ahead.clone(),
             conflicts: branches.conflicts.clone(),
+            lessons: context.lessons_over(),
         };
         context.record(entry).await.map_err(environment)?;
         let duration = before + self.services.clock.elapsed().saturating_sub(started);

@@ -333,7 +333,7 @@ fn followed(previous: &[Reflection], judged: &Judged) -> Vec<LessonFollowed> {
 }
 
 /// The files that a lesson names: words with an extension, without the line behind them.
-fn files_named(lesson: &Reflection) -> Vec<String> {
+pub(super) fn files_named(lesson: &Reflection) -> Vec<String> {
     let texts = [&lesson.analysis, &lesson.suggestion].into_iter().chain(&lesson.action_items);
     let between = |c: char| c.is_whitespace() || "`'\"()[]{},;<>".contains(c);
     let words = texts.flat_map(|text| text.split(between)).map(|word| word.split(':').next().unwrap_or_default());

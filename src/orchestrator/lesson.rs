@@ -2,10 +2,14 @@
 
 use super::attempt::Judged;
 use super::drive::RunContext;
-use super::failure::{OldFailures, PastFailure, failed_check};
+use super::failure::{OldFailures, PastFailure, failed_check, files_named};
 use super::task::TaskRun;
-use crate::domain::{CheckReport, EventKind, FailureContext, Origin, PassedAttempt, Reflection, ReflectionId, Verdict};
+use crate::domain::{
+    CheckReport, EventKind, FailureContext, LessonsOver, Origin, PassedAttempt, Reflection, ReflectionId, Verdict,
+};
 use crate::services::{ReflectionError, UsageMeter};
+use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -19,6 +23,49 @@ impl RunContext {
             Ok(expired) => self.expired.store(u32::try_from(expired).unwrap_or(u32::MAX), Ordering::Relaxed),
             Err(error) => self.publish(None, EventKind::Warning { message: format!("old lessons stay: {error}") }),
         }
+    }
+}
+
+impl RunContext {
+    /// Looks which files the run begins with: what a lesson is about may be gone, or be there again. Who deletes a file in a workspace changes nothing of that.
+    pub(super) async fn follow_files(&self) {
+        if !self.services.settings.reflexion().enabled {
+            return;
+        }
+        let names = match self.services.workspaces.file_names().await {
+            Ok(names) => self.file_names.get_or_init(|| names),
+            Err(error) => return self.lessons_stay(&error),
+        };
+        match self.services.reflections.follow_files(names).await {
+            Ok(stale) => self.stale.store(u32::try_from(stale).unwrap_or(u32::MAX), Ordering::Relaxed),
+            Err(error) => self.lessons_stay(&error),
+        }
+    }
+
+    /// What has become of lessons while it worked.
+    pub(super) fn lessons_over(&self) -> LessonsOver {
+        LessonsOver { expired: self.expired.load(Ordering::Relaxed), stale: self.stale.load(Ordering::Relaxed) }
+    }
+
+    fn lessons_stay(&self, error: &dyn Display) {
+        let message = format!("lessons about files that are gone stay as they are: {error}");
+        self.publish(None, EventKind::Warning { message });
+    }
+
+    /// The names of the files that a lesson is about, as far as the run began with them: those that its words name, or else those in which its failure shows.
+    fn files_of(&self, lesson: &Reflection) -> Vec<String> {
+        let Some(names) = self.file_names.get() else { return Vec::new() };
+        let there = |files: Vec<String>| -> Vec<String> {
+            let name = |file: &String| file.rsplit('/').next().unwrap_or_default().to_owned();
+            let found: BTreeSet<String> = files.iter().map(name).filter(|name| names.contains(name)).collect();
+            found.into_iter().collect()
+        };
+        let named = there(files_named(lesson));
+        if !named.is_empty() {
+            return named;
+        }
+        let frames = lesson.failure.iter().flat_map(|failure| &failure.frames);
+        there(frames.map(|frame| frame.split(" in ").next().unwrap_or_default().to_owned()).collect())
     }
 }
 
@@ -126,7 +173,8 @@ impl TaskRun {
             self.open_sessions.retain(|open| *open != stored.session_id);
             return Ok(stored.id);
         }
-        let reflection = context.services.reflections.generate_counted(failure, spent).await?;
+        let mut reflection = context.services.reflections.generate_counted(failure, spent).await?;
+        reflection.files = context.files_of(&reflection);
         let stands = context.services.reflections.save(&reflection).await?;
         if stands != reflection.id {
             return Ok(stands);

@@ -19,7 +19,8 @@ impl RunContext {
         by_risk(&mut tasks);
         let mut totals = RunTotals { duration_ms: millis(duration), ..totals(&tasks) };
         totals.fallbacks = self.fallbacks.load(Ordering::Relaxed);
-        totals.lessons_expired = self.expired.load(Ordering::Relaxed);
+        let over = self.lessons_over();
+        (totals.lessons_expired, totals.lessons_stale) = (over.expired, over.stale);
         totals.heals = self.heals.lock().unwrap_or_else(PoisonError::into_inner).run();
         let project = self.services.settings.project().name.clone();
         let merged = tasks.iter().any(|task| task.merged.is_some());

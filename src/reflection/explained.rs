@@ -3,7 +3,7 @@
 use super::recalled::wanted;
 use crate::curation::{State, kept_from_prompts, stays_home};
 use crate::domain::{Recall, Reflection, ReflectionId};
-use crate::recall::{Index, Lesson, Match, Same};
+use crate::recall::{Index, Lesson, Match, Project, Same};
 use crate::services::RecallQuery;
 use std::collections::HashMap;
 
@@ -60,7 +60,7 @@ pub(super) fn explained(query: &RecallQuery, lessons: &[Lesson], [retry, first]:
             state: lesson.state,
             at_home: stays_home(&lesson.reflection),
             helps: lesson.helps,
-            own: lesson.reflection.task_id == query.task.as_str(),
+            own: lesson.project == Project::Own && lesson.reflection.task_id == query.task.as_str(),
             same: found.and_then(|found| found.same),
             lines: found.map_or(0.0, |found| found.lines),
             words: found.map_or(0.0, |found| found.words),

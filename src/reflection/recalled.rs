@@ -2,7 +2,7 @@
 
 use crate::domain::{Recall, Recalled, Source, policy};
 use crate::prompt::OthersLesson;
-use crate::recall::{Index, Lesson, Limits, Query, failure_key};
+use crate::recall::{Index, Lesson, Limits, Project, Query, failure_key};
 use crate::services::RecallQuery;
 
 /// How many more reflections of the task are found than are shown: the same lesson written twice must not push out another one.
@@ -10,7 +10,7 @@ const READ_AHEAD: usize = 4;
 
 /// What is looked for among the lessons.
 pub(super) fn wanted(query: &RecallQuery, lessons: &[Lesson]) -> Query {
-    let own = |lesson: &&Lesson| lesson.reflection.task_id == query.task.as_str();
+    let own = |lesson: &&Lesson| lesson.project == Project::Own && lesson.reflection.task_id == query.task.as_str();
     let failure = match &query.failure {
         Some((signature, output)) => Some(failure_key(signature, &output.text())),
         // Of an earlier run its lesson alone is left.
@@ -44,10 +44,9 @@ pub(super) fn recalled(query: &RecallQuery, lessons: &[Lesson], settings: &polic
 /// A lesson of another task as a prompt names it.
 pub(super) fn in_prompt(other: &Recalled) -> OthersLesson<'_> {
     let fits = match other.fit.source {
-        Source::Own | Source::Same => "the same failure",
+        Source::Own | Source::Same | Source::Promoted => "the same failure",
         Source::Similar => "a similar failure",
         Source::Named => "what this task names",
-        Source::Promoted => "such a failure in another project",
     };
-    OthersLesson { lesson: &other.lesson, fits }
+    OthersLesson { lesson: &other.lesson, project: other.fit.project.as_deref(), fits }
 }

@@ -4,9 +4,10 @@ use super::changes;
 use super::explained::{ExplainedLesson, explained};
 use super::recalled::{in_prompt, recalled};
 use super::retention;
-use crate::curation::{Shingles, State, due, kept_from_prompts, states};
+use crate::curation::{Shingles, State, due, follow_files, kept_from_prompts, states};
 use crate::domain::{
-    FailureContext, FailureKey, Recall, Reflection, ReflectionId, SubtaskId, TaskId, changed_lines, policy,
+    FailureContext, FailureKey, LessonChange, Recall, Reflection, ReflectionId, SharedLesson, SubtaskId, TaskId,
+    changed_lines, policy,
 };
 use crate::prompt::{OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain};
 use crate::recall::{Lesson, failure_key};
@@ -16,7 +17,7 @@ use crate::services::{
     ReflectionError, ReflectionService, Storage, UsageMeter,
 };
 use async_trait::async_trait;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 /// With these words an agent's closing message hands something to its next attempt.
@@ -74,6 +75,7 @@ impl ReflectionService for ReflectionServiceLive {
             signature: (!fingerprint.is_empty()).then(|| fingerprint.clone()),
             failure: known_by(failure),
             replaces: failure.passed.as_ref().map(|passed| passed.replaces.clone()),
+            files: Vec::new(),
             foreign: false,
         })
     }
@@ -106,10 +108,10 @@ impl ReflectionService for ReflectionServiceLive {
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Recall, ReflectionError> {
-        let Some((reflections, record)) = self.known(&query.task).await? else { return Ok(Recall::default()) };
+        let Some(known) = self.known(&query.task).await? else { return Ok(Recall::default()) };
         let (query, settings) = (query.clone(), self.settings.clone());
         let found = tokio::task::spawn_blocking(move || {
-            let lessons = to_choose_from(&query, reflections, &record);
+            let lessons = known.lessons_for(&query);
             recalled(&query, &lessons, &settings)
         });
         // What a panic in it costs is the lessons, not the attempt.
@@ -168,6 +170,24 @@ impl ReflectionService for ReflectionServiceLive {
         PromptSection { text: Redactor::of_process().redact_owned(text), ids }
     }
 
+    async fn follow_files(&self, names: &BTreeSet<String>) -> Result<usize, ReflectionError> {
+        let record = self.lessons.read().await?;
+        if record.unreadable.is_some() {
+            // Nobody knows what has become of them, and that is said where lessons are recalled.
+            return Ok(0);
+        }
+        let mut reflections = self.in_order(None).await?;
+        reflections.retain(|one| !one.files.is_empty());
+        if reflections.is_empty() {
+            return Ok(0);
+        }
+        let events = follow_files(&reflections, &states(&reflections, &record), names, self.clock.now());
+        if !events.is_empty() {
+            self.lessons.append(&events).await?;
+        }
+        Ok(events.iter().filter(|event| matches!(event.change, LessonChange::Stale { .. })).count())
+    }
+
     async fn expire(&self) -> Result<usize, ReflectionError> {
         retention::expire(self).await
     }
@@ -193,8 +213,8 @@ impl ReflectionServiceLive {
     /// # Errors
     /// `storage_error`.
     pub async fn explain(&self, query: &RecallQuery) -> Result<Vec<ExplainedLesson>, ReflectionError> {
-        let Some((reflections, record)) = self.known(&query.task).await? else { return Ok(Vec::new()) };
-        let lessons = to_choose_from(query, reflections, &record);
+        let Some(known) = self.known(&query.task).await? else { return Ok(Vec::new()) };
+        let lessons = known.lessons_for(query);
         let first = RecallQuery { failure: None, ..query.clone() };
         let shown = |query: &RecallQuery| {
             let recall = recalled(query, &lessons, &self.settings);
@@ -205,9 +225,13 @@ impl ReflectionServiceLive {
     }
 
     /// The lessons that are believed and what is known of them; none where there is no lesson.
-    async fn known(&self, task: &TaskId) -> Result<Option<(Vec<Reflection>, LessonRecord)>, ReflectionError> {
+    async fn known(&self, task: &TaskId) -> Result<Option<Known>, ReflectionError> {
         let reflections = self.in_order(Some(task)).await?;
-        if reflections.is_empty() {
+        let everywhere = self.lessons.everywhere().await.unwrap_or_else(|error| {
+            tracing::warn!("no lessons of other projects: {error}");
+            Vec::new()
+        });
+        if reflections.is_empty() && everywhere.is_empty() {
             return Ok(None);
         }
         // Of what cannot be read nobody knows what it takes away: a task keeps its own lessons, and none of others comes.
@@ -219,7 +243,7 @@ impl ReflectionServiceLive {
         if let Some(error) = &record.unreadable {
             tracing::warn!("no lessons of other tasks: {error}");
         }
-        Ok(Some((reflections, record)))
+        Ok(Some(Known { reflections, record, everywhere }))
     }
 
     /// The lessons that are believed, in the order in which they were written: the newest of all, and every one of the task.
@@ -236,14 +260,28 @@ impl ReflectionServiceLive {
     }
 }
 
-/// What recall chooses from.
-fn to_choose_from(query: &RecallQuery, mut reflections: Vec<Reflection>, record: &LessonRecord) -> Vec<Lesson> {
-    // One that an attempt left which was cut off takes no other's place either.
-    reflections.retain(|one| !query.without.contains(&one.session_id));
-    let states = states(&reflections, record);
-    let mut lessons = Lesson::of_project(reflections, &states);
-    lessons.retain(|one| record.unreadable.is_none() || one.reflection.task_id == query.task.as_str());
-    lessons
+/// All lessons that are believed, and what is known of them.
+struct Known {
+    /// Of this project, in the order in which they were written.
+    reflections: Vec<Reflection>,
+    record: LessonRecord,
+    /// What a person lets all of their projects see.
+    everywhere: Vec<SharedLesson>,
+}
+
+impl Known {
+    /// What recall chooses from: the newest last, and those of other projects before all.
+    fn lessons_for(mut self, query: &RecallQuery) -> Vec<Lesson> {
+        // One that an attempt left which was cut off takes no other's place either.
+        self.reflections.retain(|one| !query.without.contains(&one.session_id));
+        let states = states(&self.reflections, &self.record);
+        let is_whole = self.record.unreadable.is_none();
+        let others = if is_whole { self.everywhere } else { Vec::new() };
+        let mut lessons = Lesson::of_others(others, &self.reflections, &states);
+        let own = Lesson::of_project(self.reflections, &states).into_iter();
+        lessons.extend(own.filter(|one| is_whole || one.reflection.task_id == query.task.as_str()));
+        lessons
+    }
 }
 
 /// What a red check's failure is known by, as far as it says anything.
@@ -270,7 +308,6 @@ mod tests {
     use crate::services::{GeneratorError, MockClock, MockGenerator, MockStorage, Page, PruneReport, StorageError};
     use crate::storage::InMemoryLessons;
     use mockall::predicate::eq;
-    use std::collections::BTreeSet;
     use std::time::Duration;
 
     fn draft() -> Draft {
@@ -340,6 +377,7 @@ mod tests {
                     ..FailureKey::default()
                 })),
                 replaces: None,
+                files: Vec::new(),
                 foreign: false,
             }
         );

@@ -127,6 +127,7 @@ fn lesson(session: &str, task: &str, failed: &FailureContext) -> Reflection {
         signature: (!fingerprint.is_empty()).then_some(fingerprint),
         failure: Some(key).filter(|key| !key.is_empty()).map(Box::new),
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     }
 }

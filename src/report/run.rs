@@ -2,7 +2,9 @@
 
 use super::events::plural;
 use super::night::{Night, by_part, duration};
-use crate::domain::{CostSource, Ending, Needs, Proof, RunKind, RunReport, RunStop, Status, TaskReport, Verdict};
+use crate::domain::{
+    CostSource, Ending, Needs, Proof, RunKind, RunReport, RunStop, RunTotals, Status, TaskReport, Verdict,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -116,15 +118,20 @@ fn push_totals(text: &mut String, report: &RunReport, took: u64) {
         let _ = write!(text, "; ${cost:.2}{estimated}");
     }
     let _ = writeln!(text, "; {}", duration(took));
-    if totals.lessons_expired > 0 {
+    push_lessons_over(text, totals);
+}
+
+/// How many lessons are in no prompt any more since this run, and where they are.
+fn push_lessons_over(text: &mut String, totals: &RunTotals) {
+    let over = [
+        (totals.lessons_expired, "too old (`reflexion.retentionDays`)", "retired"),
+        (totals.lessons_stale, "about files that are gone", "stale"),
+    ];
+    for (count, why, state) in over.into_iter().filter(|(count, ..)| *count > 0) {
+        let lessons = if count == 1 { "1 lesson is".to_owned() } else { format!("{count} lessons are") };
         let _ = writeln!(
             text,
-            "{} too old (`reflexion.retentionDays`) and in no prompt any more; `reflexion memory list --state retired` shows them, `memory promote` brings one back",
-            if totals.lessons_expired == 1 {
-                "1 lesson is".to_owned()
-            } else {
-                format!("{} lessons are", totals.lessons_expired)
-            },
+            "{lessons} {why} and in no prompt any more; `reflexion memory list --state {state}` shows them, `memory promote` brings one back"
         );
     }
 }

@@ -158,7 +158,7 @@ impl<W: Write> Writer<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{RunId, Timestamp};
+    use crate::domain::{LessonsOver, RunId, Timestamp};
 
     /// Takes nothing before it is let go, and keeps what it takes.
     struct Slow(Receiver<()>, Arc<Mutex<Vec<u8>>>);
@@ -188,8 +188,13 @@ mod tests {
         for _ in 0..2 * WAITING {
             lines.publish(event(EventKind::Doing { what: "this".to_owned() }));
         }
-        let entry =
-            JournalEntry::RunEnded { interrupted: false, stopped: None, ahead: Vec::new(), conflicts: Vec::new() };
+        let entry = JournalEntry::RunEnded {
+            interrupted: false,
+            stopped: None,
+            ahead: Vec::new(),
+            conflicts: Vec::new(),
+            lessons: LessonsOver::default(),
+        };
         lines.publish(event(EventKind::Recorded(entry)));
         assert!(lines.finish(Duration::from_millis(1)).is_err(), "it is still reading");
         drop(go);

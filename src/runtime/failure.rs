@@ -5,10 +5,10 @@ use crate::domain::{
     CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, FailureContext, Output, Signature, TaskId,
 };
 use crate::reflection::Signatures;
-use crate::services::FailureReader;
+use crate::services::{Command, FailureReader};
 
 /// A failure of which only the output is known, read like that of a red check: what failed and where, so that equal failures are known as
-/// equal. For loops of your own; fill in what else there is.
+/// equal. Of a long output what a run keeps of a check's is read: the first and the last 64 KiB. For loops of your own; fill in what else there is.
 ///
 /// ```
 /// use reflexion::domain::TaskId;
@@ -20,7 +20,8 @@ use crate::services::FailureReader;
 /// ```
 #[must_use]
 pub fn failed_output(task: TaskId, attempt: u32, output: impl Into<String>) -> FailureContext {
-    let (output, run) = (Output::whole(output), CheckCommand::Argv(Vec::new()));
+    let output = Output::ends_of(output.into(), Command::KEEP_BYTES);
+    let run = CheckCommand::Argv(Vec::new());
     let signature = signature_of(run, Some(1), &output);
     FailureContext { output, signature, ..FailureContext::new(task, attempt, system_clock().now()) }
 }
@@ -35,4 +36,21 @@ pub(super) fn signature_of(run: CheckCommand, exit_status: Option<i32>, output: 
         ..CheckReport::not_run(CheckScope::Task, spec, "")
     };
     Signatures.read(&red)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_log_is_read_as_a_run_reads_what_a_check_prints() {
+        let noise = "collected one more item\n".repeat(Command::KEEP_BYTES / 20);
+        let failed = |test: &str| format!("FAILED tests/test_a.py::{test} - KeyError: 'gone'\n");
+        let log = format!("{noise}{}{noise}{}1 failed in 0.1s\n", failed("test_middle"), failed("test_end"));
+        let failure = failed_output(TaskId::new("t").unwrap(), 1, log.clone());
+        assert_eq!(failure.signature.tests, ["tests/test_a.py::test_end"]);
+        assert_eq!((failure.output.bytes, failure.output.tail.len()), (log.len() as u64, Command::KEEP_BYTES));
+        let short = failed("test_middle") + &failed("test_end");
+        assert_eq!(failed_output(TaskId::new("t").unwrap(), 1, short).signature.tests.len(), 2);
+    }
 }

@@ -33,7 +33,7 @@ pub struct FittingLesson {
 /// None in practice: the name that stands for the output is a valid one.
 pub fn fitting_lessons(lessons: Vec<Reflection>, output: &str, limit: usize) -> Result<Vec<FittingLesson>, IdError> {
     let failure = failed_output(TaskId::new("search")?, 1, output);
-    let wanted = failure_key(&failure.signature, output);
+    let wanted = failure_key(&failure.signature, &failure.output.text());
     let lessons: Vec<Lesson> = lessons.into_iter().map(as_lesson).collect();
     let mut found = Index::of(&lessons).like(&wanted, |_| true);
     let score = |found: &Match| f64::midpoint(found.lines, found.words);

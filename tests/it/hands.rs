@@ -197,6 +197,7 @@ fn a_run_ends_lessons_that_are_too_old_and_a_person_brings_one_back() {
         assert!(prompt.contains("Collect the keys first") && prompt.contains("Keep the zone") == zone, "{prompt}");
     };
     run(true, true);
+    project.run(&["report"]).exits(0).prints("1 lesson in no prompt any more since: 1 too old.");
     let last = lines(&project, "memory/lessons.jsonl").pop().unwrap();
     assert_eq!(
         (&last["lesson"], &last["event"], &last["reason"]),

@@ -150,6 +150,75 @@ fn a_format_is_known_by_what_a_file_holds() {
     project.run(&["memory", "import", "notes.md", "--format", "yaml"]).exits(2).says("markdown");
 }
 
+#[test]
+fn what_is_exported_comes_in_once_in_whatever_format_and_under_whatever_ids() {
+    let from = with_lessons(&[
+        ("ref-one", "The pool changes while it is read", "Collect the keys first"),
+        ("ref-two", "Zones are dropped", "Keep the zone."),
+    ]);
+    let to = Project::new("true");
+    let import = |name: &str, text: &str| {
+        to.write(name, text);
+        to.run(&["memory", "import", name, "--json"]).exits(0).json()
+    };
+    let counted = |told: &Value| ["imported", "alreadyThere", "sayTheSame"].map(|key| told[key].as_u64().unwrap());
+    let export = |project: &Project, format: &str| {
+        project.run(&["memory", "export", "--format", format]).exits(0).stdout.clone()
+    };
+    let all = export(&from, "jsonl");
+    assert_eq!(counted(&import("all.jsonl", &all)), [2, 0, 0]);
+    let words = |text: &str| {
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let keys = ["id", "taskId", "subtaskId", "category", "analysis", "suggestion", "actionItems", "createdAt"];
+        lines.map(|line| keys.map(|key| line[key].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(words(&export(&to, "jsonl")), words(&all), "nothing is lost on the way");
+
+    assert_eq!(counted(&import("all.jsonl", &all)), [0, 2, 0], "a second time adds nothing");
+    assert_eq!(counted(&import("golden.jsonl", &export(&from, "openagents"))), [0, 2, 0]);
+    assert_eq!(counted(&import("all.md", &export(&from, "markdown"))), [0, 0, 2], "a list has no ids");
+    // What a person has retired does not come back under another id, nor twice from one file; another task's is another lesson.
+    to.run(&["memory", "retire", "ref-two"]).exits(0);
+    let other = |id: &str, task: &str| {
+        let line = all.lines().last().unwrap().replace("ref-two", id).replace("\"a\"", &format!("\"{task}\""));
+        line.replace("Zones are dropped", "zones  are dropped!") + "\n"
+    };
+    let text = [other("x1", "a"), other("x2", "b"), other("x3", "b")].concat();
+    assert_eq!(counted(&import("more.jsonl", &text)), [1, 0, 2]);
+    to.run(&["memory", "import", "more.jsonl"]).exits(0).prints(
+        "imported 0 reflections (jsonl); 1 were there already, 2 say the same as another one of their task, 0 lines could not be read",
+    );
+    assert_eq!(lines(&to, "memory/reflections.jsonl").len(), 3);
+}
+
+#[test]
+fn what_somebody_adopted_stands_in_no_lessons_place() {
+    let project = with_lessons(&[("ref-one", "the pool changes", "Collect the keys first")]);
+    // A clone brings other words for it, and says that a person has edited it so.
+    let mut theirs = lines(&project, "memory/reflections.jsonl").remove(0);
+    for (key, value) in [("id", "theirs"), ("suggestion", "Leave it as it is"), ("replaces", "ref-one")] {
+        theirs[key] = json!(value);
+    }
+    theirs.as_object_mut().unwrap().remove("digest");
+    let edited = json!({ "v": 1, "at": "2099-01-02T03:04:05Z", "lesson": "ref-one", "event": "edited", "reflection": "theirs", "why": "", "by": "person" });
+    let own = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
+    for origin in ["person", "command"] {
+        theirs["origin"] = json!({ "by": origin });
+        project.write("memory/reflections.jsonl", format!("{own}{theirs}\n"));
+        project.write("memory/lessons.jsonl", format!("{edited}\n"));
+        project.run(&["memory", "check", "--adopt"]).prints("adopted ");
+        assert_eq!(
+            (state_of(&project, "ref-one"), state_of(&project, "theirs")),
+            ("probation".into(), "candidate".into()),
+            "{origin}"
+        );
+        let shown = project.run(&["memory", "show", "ref-one"]).exits(0).stdout.clone();
+        assert!(!shown.contains("stands in its place"), "{shown}");
+        let listed = project.run(&["memory", "show", "theirs", "--json"]).exits(0).json();
+        assert!(listed["replaces"].is_null(), "{listed}");
+    }
+}
+
 // `memory check --repair`.
 
 #[test]

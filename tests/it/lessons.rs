@@ -1,6 +1,8 @@
 //! Lessons beyond their own task: found by what failed, and kept from prompts by what they say.
 
+use crate::overnight::{When, night, run_id};
 use crate::project::{Project, Ran, task_with_check};
+use reflexion::services::{RunRequest, Start};
 use serde_json::{Value, json};
 
 fn lesson(id: &str, analysis: &str, suggestion: &str) -> String {
@@ -119,8 +121,8 @@ fn a_lesson_is_about_what_an_attempt_did_and_never_about_what_was_red_before() {
     assert!(ran.stderr.contains("the agent was ended by a signal: it may not have been done"), "{}", ran.stderr);
 }
 
-#[test]
-fn what_made_the_difference_stands_in_the_place_of_the_guess() {
+/// A project with one task, whose first attempt fails and whose second one is confirmed.
+fn passes_at_last() -> Project {
     let agent = "if [ $REFLEXION_ATTEMPT = 1 ]; then sed -i '2s/0/2/' calc.py; else sed -i -e '2s/0/1/' -e '1i import os' calc.py; echo new > more.txt; fi";
     let project = Project::new(agent);
     for (path, text) in RED {
@@ -129,6 +131,12 @@ fn what_made_the_difference_stands_in_the_place_of_the_guess() {
     let check = json!({ "name": "one", "run": "python3 -B -m unittest test_calc.T.test_one" });
     project.tasks(&[json!({ "id": "one", "title": "one() is one", "status": "open", "checks": [check] })]);
     project.commit();
+    project
+}
+
+#[test]
+fn what_made_the_difference_stands_in_the_place_of_the_guess() {
+    let project = passes_at_last();
     project.run(&["run"]).exits(0);
     let lessons = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
     let lessons: Vec<Value> = lessons.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -157,4 +165,33 @@ fn what_made_the_difference_stands_in_the_place_of_the_guess() {
     let prompt = project.told("prompt");
     assert!(prompt.contains("Only attempt 2, which passed, has"), "{prompt}");
     assert!(!prompt.contains(guess["suggestion"].as_str().unwrap()), "{prompt}");
+}
+
+#[test]
+fn what_made_the_difference_is_written_once_whenever_the_run_was_killed() {
+    // At the moment when the second lesson is stored and the journal does not say so yet.
+    let project = passes_at_last();
+    let run = run_id();
+    let plain = RunRequest::everything(run.clone());
+    night(&project, plain.clone(), None).unwrap();
+    let journal = format!(".reflection/runs/{run}/journal.jsonl");
+    let entries = |project: &Project| {
+        let text = String::from_utf8(project.read(&journal)).unwrap();
+        text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect::<Vec<_>>()
+    };
+    let is_it = |entry: &Value| entry["type"] == "attempt_judged" && entry["attempt"] == 2;
+    let step = entries(&project).iter().position(is_it).unwrap() + 1;
+
+    let project = passes_at_last();
+    let ids = || {
+        let text = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
+        text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(night(&project, plain.clone(), Some((step, When::Before))), None);
+    let before = ids();
+    assert_eq!(before.len(), 2, "the second one was stored");
+    let report = night(&project, RunRequest { start: Start::Resume, ..plain }, None).unwrap();
+    assert_eq!((report.totals.confirmed, ids()), (1, before.clone()));
+    let judged = entries(&project).into_iter().rfind(|entry| entry["type"] == "attempt_judged").unwrap();
+    assert_eq!(judged["reflection"], before[1], "{judged}");
 }

@@ -2,9 +2,9 @@
 //! that a report has to tell.
 
 use reflexion::domain::{
-    Category, CostSource, Ending, JournalEntry, LoggedEntry, MergeOutcome, Proof, Reflection, ReflectionId, Risk,
-    RiskThreshold, RunId, RunKind, RunLog, RunPlan, RunStop, SessionId, Status, Stop, SubtaskId, TaskId, TaskReport,
-    Timestamp, TreeId, Usage, Verdict,
+    Category, CostSource, Ending, JournalEntry, LessonsOver, LoggedEntry, MergeOutcome, Proof, Reflection,
+    ReflectionId, Risk, RiskThreshold, RunId, RunKind, RunLog, RunPlan, RunStop, SessionId, Status, Stop, SubtaskId,
+    TaskId, TaskReport, Timestamp, TreeId, Usage, Verdict,
 };
 use serde_json::json;
 use std::fmt::Write as _;
@@ -104,8 +104,16 @@ impl Night {
         let end = clocks.into_iter().max().unwrap();
         night.entries.sort_by_key(|entry| entry.at);
         let stopped = (reached < tasks).then_some(RunStop::Deadline);
-        night
-            .say(end, JournalEntry::RunEnded { interrupted: false, stopped, ahead: Vec::new(), conflicts: Vec::new() });
+        night.say(
+            end,
+            JournalEntry::RunEnded {
+                interrupted: false,
+                stopped,
+                ahead: Vec::new(),
+                conflicts: Vec::new(),
+                lessons: LessonsOver::default(),
+            },
+        );
         night
     }
 
@@ -284,6 +292,7 @@ impl Night {
             signature: None,
             failure: None,
             replaces: None,
+            files: Vec::new(),
             foreign: false,
         });
         id

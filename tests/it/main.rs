@@ -14,6 +14,7 @@ mod cli;
 mod docs;
 mod eval;
 mod events;
+mod everywhere;
 mod exit_codes;
 mod flow;
 mod forged;
@@ -33,6 +34,7 @@ mod known_red_runners;
 mod lesson_files;
 mod lessons;
 #[cfg(feature = "llm")]
+mod lineage;
 mod llm;
 mod made_up_night;
 mod names;

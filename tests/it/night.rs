@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use reflexion::domain::policy::{Budget, Budgets};
 use reflexion::domain::{
-    AgentReport, CheckReport, Ending, EventKind, JournalEntry, MergeOutcome, RunId, RunKind, RunReport, RunStop,
-    Status, Stop, Task, TranscriptItem, Usage, Verdict,
+    AgentReport, CheckReport, Ending, EventKind, JournalEntry, LessonsOver, MergeOutcome, RunId, RunKind, RunReport,
+    RunStop, Status, Stop, Task, TranscriptItem, Usage, Verdict,
 };
 use reflexion::layer::Svc;
 use reflexion::services::{
@@ -231,7 +231,8 @@ async fn at_the_deadline_agents_are_stopped_and_what_is_open_stays_open() {
             interrupted: false,
             stopped: Some(RunStop::Deadline),
             ahead: Vec::new(),
-            conflicts: Vec::new()
+            conflicts: Vec::new(),
+            lessons: LessonsOver::default(),
         })
     );
 }

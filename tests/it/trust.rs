@@ -172,7 +172,7 @@ fn deeds() -> BTreeMap<&'static str, Deed> {
             ]),
         ),
         ("risk", Looks(&[&["risk"], &["risk", "--base", "HEAD~1"]])),
-        ("memory list", Looks(&[&["memory", "list"]])),
+        ("memory list", Looks(&[&["memory", "list"], &["memory", "list", "--everywhere"]])),
         ("memory show", Looks(&[&["memory", "show", "none"]])),
         ("memory stats", Looks(&[&["memory", "stats"]])),
         ("memory rebuild", Writes(&["memory", "rebuild"])),

@@ -28,6 +28,7 @@ fn reflection(id: &str, subtask: &str, created: i64) -> Reflection {
         signature: None,
         failure: None,
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     }
 }

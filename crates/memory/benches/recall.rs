@@ -102,6 +102,7 @@ fn lessons(count: usize) -> Vec<Lesson> {
                 signature: None,
                 failure: None,
                 replaces: None,
+                files: Vec::new(),
                 foreign: false,
             };
             Lesson {

@@ -33,6 +33,9 @@ pub enum MemoryCommand {
         /// At most this many; all if not given
         #[arg(long, value_name = "N", allow_negative_numbers = true)]
         limit: Option<usize>,
+        /// Instead of this project's those that you let all of your projects see, with the project that each is of
+        #[arg(long, conflicts_with_all = ["task", "subtask", "state", "limit"])]
+        everywhere: bool,
         /// Print `{"reflections":[…]}`
         #[arg(long)]
         json: bool,
@@ -77,9 +80,19 @@ pub enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Let other tasks of this project see a lesson, one step further than it has come
-    Promote(LessonArgs),
-    /// Show a lesson in no prompt any more; its line stays
+    /// Let other tasks of this project see a lesson, one step further than it has come; with `--everywhere` your other projects, too
+    #[command(
+        after_help = "With `--everywhere` a copy of the lesson is kept in your state directory. Another project of yours sees it where an attempt fails in just the same way and nothing of its own fits; it must be plainly fine for that, and about what a check printed. `reflexion memory retire` takes it back, from whichever project."
+    )]
+    Promote {
+        /// The lesson
+        #[command(flatten)]
+        of: LessonArgs,
+        /// Let your other projects see it as well, where an attempt fails in just the same way
+        #[arg(long)]
+        everywhere: bool,
+    },
+    /// Show a lesson in no prompt any more, of whatever project; its line stays
     Retire(LessonArgs),
     /// Keep a lesson as it is: no rule moves it
     Pin(LessonArgs),
@@ -130,7 +143,7 @@ pub enum MemoryCommand {
         /// has changed of a reflection that stands here as it was written
         #[arg(long)]
         repair: bool,
-        /// Print `{"reflections","foreign","unreadable","adopted","adoptedEvents","adoptedAttempts","foreignAttempts","unreadableAttempts","damaged"}`
+        /// Print `{"reflections","foreign","unreadable","stale","adopted","adoptedEvents","adoptedAttempts","foreignAttempts","unreadableAttempts","damaged"}`
         #[arg(long)]
         json: bool,
     },

@@ -19,7 +19,7 @@ pub use analyze::{AnalyzeArgs, AnalyzeCommand, ConfidenceOf};
 pub use eval::EvalArgs;
 pub use hook::{HookArgs, HookCallArgs, HookCommand, HookInstallArgs, HookPlaceArgs, HookUninstallArgs};
 pub use judge::{JudgeArgs, JudgeWhat, RiskArgs};
-pub use memory::{EditArgs, ExportFormat, LessonFormat, MemoryArgs, MemoryCommand};
+pub use memory::{EditArgs, ExportFormat, LessonArgs, LessonFormat, MemoryArgs, MemoryCommand};
 pub use notify::{NotifyArgs, NotifyCommand};
 pub use overnight::OvernightArgs;
 pub use program::{Args, Command};

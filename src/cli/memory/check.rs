@@ -28,11 +28,14 @@ impl Memory {
         let report = self.storage.check().await?;
         let KeptAttempts { foreign: foreign_attempts, unreadable: attempts, .. } = runtime::read_attempts(project)?;
         let (all, foreign, unreadable) = (report.reflections, report.foreign, report.unreadable);
+        let stale = self.stale().await?.len();
         if json {
             let taken = adopted.unwrap_or_default();
-            project::print_json(&json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable,
+            project::print_json(
+                &json!({ "reflections": all, "foreign": foreign, "unreadable": unreadable, "stale": stale,
                     "adopted": taken.reflections, "adoptedEvents": taken.events, "adoptedAttempts": taken.attempts,
-                    "foreignAttempts": foreign_attempts, "unreadableAttempts": attempts, "repaired": repair, "damaged": damaged_json(&damaged) }))?;
+                    "foreignAttempts": foreign_attempts, "unreadableAttempts": attempts, "repaired": repair, "damaged": damaged_json(&damaged) }),
+            )?;
         } else {
             damaged.iter().for_each(|damage| say_damage(damage, repair));
             if let Some(taken) = adopted {
@@ -56,6 +59,12 @@ impl Memory {
             outln!(
                 "{all} reflections, {foreign} of them foreign, {held} that reach no prompt and {home} that stay with their own task because of what they say, {unreadable} lines that cannot be read"
             );
+            if stale > 0 {
+                outln!(
+                    "{} about files that were gone when the last run began: no prompt holds them until one of these is there again; `reflexion memory list --state stale` shows them",
+                    plural(stale, "lesson"),
+                );
+            }
             if foreign_attempts > 0 {
                 let (lines, file) = (plural(foreign_attempts, "line"), project.attempts_file());
                 errln!("{lines} of {}: {FOREIGN_ATTEMPTS}", file.display());

@@ -6,7 +6,7 @@ use super::super::out_file::write_out;
 use super::super::output::{errln, out, outln};
 use super::super::{Exit, project};
 use super::Memory;
-use crate::curation::{State, kept_from_prompts};
+use crate::curation::{State, kept_from_prompts, same_words};
 use crate::domain::{Category, Reflection, ReflectionId};
 use crate::redaction::Redactor;
 use crate::report::plural;
@@ -32,19 +32,34 @@ impl Memory {
         for problem in &imported.problems {
             errln!("warning: {}:{}: {}", file.display(), problem.line, problem.message);
         }
-        let mut known: HashSet<ReflectionId> =
-            self.storage.recent(&RecentQuery::default()).await?.into_iter().map(|r| r.id).collect();
-        // Of two lines with one id the first is the lesson.
-        let (new, old): (Vec<_>, Vec<_>) = imported.reflections.into_iter().partition(|r| known.insert(r.id.clone()));
+        let stored = self.storage.recent(&RecentQuery::default()).await?;
+        let says = |one: &Reflection| (one.task_id.clone(), same_words(one));
+        let mut ids: HashSet<ReflectionId> = stored.iter().map(|one| one.id.clone()).collect();
+        // What others wrote reaches no prompt: it is no reason to leave out what a person brings.
+        let mut words: HashSet<(String, String)> = stored.iter().filter(|one| !one.foreign).map(says).collect();
+        let (mut new, mut old, mut same) = (Vec::new(), 0, 0);
+        for one in imported.reflections {
+            // Of two lines with one id, or with the same words, the first is the lesson.
+            if !ids.insert(one.id.clone()) {
+                old += 1;
+            } else if !words.insert(says(&one)) {
+                same += 1;
+            } else {
+                new.push(one);
+            }
+        }
         self.storage.append(&new).await?;
-        let (new, old, bad, format) = (new.len(), old.len(), imported.problems.len(), imported.format.as_str());
+        let (new, bad, format) = (new.len(), imported.problems.len(), imported.format.as_str());
         if json {
-            project::print_json(&json!({ "imported": new, "alreadyThere": old, "unreadable": bad, "format": format }))?;
+            let all = json!({ "imported": new, "alreadyThere": old, "sayTheSame": same, "unreadable": bad, "format": format });
+            project::print_json(&all)?;
         } else {
-            outln!("imported {new} reflections ({format}); {old} were there already, {bad} lines could not be read");
+            outln!(
+                "imported {new} reflections ({format}); {old} were there already, {same} say the same as another one of their task, {bad} lines could not be read"
+            );
             if new > 0 {
                 outln!("each stays with its own task until you let it go to others with `reflexion memory promote`");
-            } else if old + bad == 0 {
+            } else if old + same + bad == 0 {
                 outln!("the file holds no lesson");
             }
         }

@@ -54,7 +54,12 @@ impl Memory {
             why: why.clone(),
             v: 1,
         };
-        self.lessons.append(&changes.iter().map(event).collect::<Vec<_>>()).await
+        self.lessons.append(&changes.iter().map(event).collect::<Vec<_>>()).await?;
+        if changes.iter().any(|change| matches!(change, LessonChange::Retired | LessonChange::Edited { .. })) {
+            // The words that are no good here are none elsewhere.
+            self.take_back(&lesson.id).await?;
+        }
+        Ok(())
     }
 
     /// How far a lesson has come; none if nobody here believes it.

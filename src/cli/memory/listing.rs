@@ -3,18 +3,19 @@
 use super::super::Exit;
 use super::super::output::{Stdout, errln, out, outln};
 use super::Memory;
-use crate::curation::{State, kept_from_prompts};
-use crate::domain::Reflection;
+use crate::curation::{State, States, kept_from_prompts};
+use crate::domain::{LessonChange, Reflection, ReflectionId};
 use crate::prompt::{printable, printable_json};
 use crate::redaction::Redactor;
-use crate::services::RecentQuery;
+use crate::services::{RecentQuery, StorageError};
+use std::collections::HashSet;
 use std::io::Write;
 use std::panic::resume_unwind;
 use std::thread;
 
 impl Memory {
     pub(super) async fn list(&self, query: RecentQuery, state: Option<State>, json: bool) -> anyhow::Result<Exit> {
-        let mut listing = Listing::new(json);
+        let mut listing = Listing::new(json, if json { HashSet::new() } else { self.stale().await? });
         let unreadable = match state {
             Some(state) => self.each_in(state, &query, &mut listing).await?,
             None if query.limit.is_some() => {
@@ -31,6 +32,18 @@ impl Memory {
             self.say_unreadable().await?;
         }
         Ok(Exit::Confirmed)
+    }
+
+    /// The lessons about files that are gone. Nothing is folded where none ever was.
+    pub(super) async fn stale(&self) -> Result<HashSet<ReflectionId>, StorageError> {
+        let record = self.lessons.read().await?;
+        if !record.events.iter().any(|event| matches!(event.change, LessonChange::Stale { .. })) {
+            return Ok(HashSet::new());
+        }
+        let mut all = self.storage.recent(&RecentQuery { own_only: true, ..RecentQuery::default() }).await?;
+        all.reverse();
+        let states = States::of(&all, &record.events, &[]);
+        Ok(states.iter().filter(|(_, standing)| standing.state == State::Stale).map(|(id, _)| id.clone()).collect())
     }
 
     /// Shows those that match and have come this far; nobody knows that of what others wrote.
@@ -61,12 +74,14 @@ fn without_command(words: &str) -> String {
 /// A list that is written while it is read: lines, or one JSON document.
 struct Listing {
     json: bool,
+    /// Lessons about files that are gone.
+    stale: HashSet<ReflectionId>,
     shown: usize,
 }
 
 impl Listing {
-    fn new(json: bool) -> Self {
-        Self { json, shown: 0 }
+    fn new(json: bool, stale: HashSet<ReflectionId>) -> Self {
+        Self { json, stale, shown: 0 }
     }
 
     /// Writes some more, put together on all cores.
@@ -99,8 +114,12 @@ impl Listing {
         }
         let advice = in_short(&reflection.suggestion);
         let advice = if advice.is_empty() { advice } else { format!("    -> {advice}\n") };
-        let text = Redactor::of_process().redact_owned(format!("{}\n{advice}", line(reflection)));
+        let text = Redactor::of_process().redact_owned(format!("{}\n{advice}", self.line(reflection)));
         printable(&text).into_owned()
+    }
+
+    fn line(&self, reflection: &Reflection) -> String {
+        marked(reflection, if self.stale.contains(&reflection.id) { "stale  " } else { "" })
     }
 
     /// Ends the document, and says how many stand in it.
@@ -133,10 +152,14 @@ pub(super) fn print_line(reflection: &Reflection) {
 }
 
 pub(super) fn line(reflection: &Reflection) -> String {
+    marked(reflection, "")
+}
+
+fn marked(reflection: &Reflection, mark: &str) -> String {
     let analysis = in_short(&reflection.analysis);
     let foreign = if reflection.foreign { "foreign  " } else { "" };
     format!(
-        "{}  {}  {} attempt {}  {}  {foreign}{}",
+        "{}  {}  {} attempt {}  {}  {foreign}{mark}{}",
         reflection.id,
         reflection.created_at.strftime("%Y-%m-%d %H:%M"),
         reflection.subtask_id,

@@ -77,6 +77,7 @@ fn earlier(attempt: u32, fingerprint: &str) -> Reflection {
         signature: Some(fingerprint.to_owned()),
         failure: None,
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     }
 }

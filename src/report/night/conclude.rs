@@ -63,6 +63,7 @@ impl Night {
             attempts: replay.attempts,
             spend: replay.spend,
             lessons: replay.lessons,
+            lessons_over: replay.over,
             spans: replay.spans,
             gaps: replay.gaps,
             heals: replay.heals,

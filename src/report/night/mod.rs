@@ -9,6 +9,7 @@ mod charts;
 mod conclude;
 mod heals;
 mod html;
+mod learned;
 mod markdown;
 mod needs;
 mod notes;

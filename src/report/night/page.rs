@@ -1,13 +1,11 @@
 //! The report's content in its order, once for every form it is printed in.
 
-use super::super::effect_words;
 use super::super::events::NOTHING_LEFT;
+use super::learned::lessons;
 use super::needs::{apply, step};
-use super::value::{
-    Fate, Injection, Lesson, Merge, Need, NeedKind, Night, NightAttempt, NightState, NightTask, Step, TaskState,
-};
+use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
-use crate::domain::{Exposure, Flaky, MergeOutcome, Proof, Stop, SubtaskId, TaskId, Usage, Verdict};
+use crate::domain::{Flaky, MergeOutcome, Proof, Stop, SubtaskId, TaskId, Usage, Verdict};
 use std::collections::HashSet;
 
 /// So many entries of a section are shown; all are in the JSON.
@@ -15,7 +13,7 @@ pub(super) const SHOWN: usize = 200;
 /// So much of a title, of a cause, and of a lesson.
 const TITLE: usize = 160;
 const CAUSE: usize = 800;
-const LESSON: usize = 500;
+pub(super) const LESSON: usize = 500;
 
 /// A report, ready to be printed.
 pub(super) struct Page {
@@ -76,7 +74,7 @@ pub(super) fn text(words: impl Into<String>) -> Line {
 }
 
 /// Words in which names stand between backticks.
-fn ticked(words: &str) -> Line {
+pub(super) fn ticked(words: &str) -> Line {
     let mut pieces = Vec::new();
     let mut rest = words;
     while let Some((before, after)) = rest.split_once('`')
@@ -136,7 +134,7 @@ pub(super) fn named(ids: &[&str]) -> String {
     format!("{} and {} more", ids[..8].join(", "), ids.len() - 8)
 }
 
-fn section<T>(id: &'static str, title: impl Into<String>, all: &[T], item: impl Fn(&T) -> Item) -> Section {
+pub(super) fn section<T>(id: &'static str, title: impl Into<String>, all: &[T], item: impl Fn(&T) -> Item) -> Section {
     let items: Vec<Item> = all.iter().take(SHOWN).map(item).collect();
     let more = all.len() - items.len();
     Section { id, title: title.into(), lead: Vec::new(), items, more }
@@ -683,79 +681,4 @@ fn ending(word: &'static str) -> &'static str {
         "agent_error" => "the agent reported an error",
         other => other,
     }
-}
-
-fn lessons(night: &Night) -> Option<Section> {
-    if night.lessons.is_empty() && night.effect.is_none() && night.others_effect.is_none() {
-        return None;
-    }
-    let written: Vec<&Lesson> = night.lessons.iter().filter(|lesson| lesson.written).collect();
-    let mut section = section("lessons", "What was learned", &written, |lesson| lesson_item(night, lesson));
-    let count = written.len();
-    let Injection { with, with_confirmed, without, without_confirmed } = night.injection;
-    let written = plural(count, "lesson");
-    section.lead.push(text(match with {
-        0 => format!("{written} written."),
-        _ => format!(
-            "{written} written. {} had a lesson in the prompt, {with_confirmed} of them confirmed; of {} without, {without_confirmed}. \
-             That says where lessons were, not that they helped: attempts with one are retries.",
-            plural(with, "judged attempt"),
-            plural(without, "attempt"),
-        ),
-    }));
-    let held_out = |attempt: &&NightAttempt| Exposure::held_out(attempt.exposure.as_ref()).is_some();
-    let held_out = night.attempts.iter().filter(held_out).count();
-    if held_out > 0 {
-        section.lead.push(text(format!(
-            "{} went without lessons, which were held out to measure whether they help.",
-            plural(held_out, "attempt")
-        )));
-    }
-    if let Some(effect) = &night.effect {
-        section.lead.push(text(format!("Over all runs: {}", effect_words(effect))));
-    }
-    if let Some(effect) = &night.others_effect {
-        section.lead.push(text(format!("Lessons of other tasks, over all runs: {}", effect_words(effect))));
-    }
-    let earlier = night.lessons.len() - count;
-    if earlier > 0 {
-        section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));
-    }
-    Some(section)
-}
-
-fn lesson_item(night: &Night, lesson: &Lesson) -> Item {
-    let name = match (&lesson.task, lesson.attempt) {
-        (Some(task), Some(attempt)) => format!("{}#{attempt}", foreign(task, 64)),
-        _ => foreign(lesson.id.as_str(), 64),
-    };
-    let words = lesson.suggestion.as_ref().or(lesson.analysis.as_ref());
-    let words = words.map_or_else(|| "the memory no longer has it".to_owned(), |words| foreign(words, LESSON));
-    let mut lines = vec![ticked(&words)];
-    let used: Vec<String> = lesson
-        .injected_into
-        .iter()
-        .take(6)
-        .map(|place| {
-            let attempt = &night.attempts[*place];
-            let came = match (attempt.fate, attempt.verdict) {
-                (_, Some(verdict)) => verdict.as_str(),
-                (Fate::Working, _) => "still working",
-                _ => "not judged",
-            };
-            let fit = attempt.others.iter().find(|fit| fit.lesson == lesson.id);
-            let why = fit.map(|fit| format!(": {}", foreign(&fit.why, 160))).unwrap_or_default();
-            format!("attempt {} of {} ({came}){why}", attempt.attempt, attempt.task)
-        })
-        .collect();
-    if used.is_empty() {
-        lines.push(text("was in no prompt yet"));
-    } else {
-        let more = lesson.injected_into.len() - used.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(text(format!("was in the prompt of {}{more}", joined(&used))));
-    }
-    let commands =
-        vec![step(format!("reflexion memory show {}", super::words::quoted(lesson.id.as_str())), "all of it")];
-    Item { mark: Mark::Lesson, name, title: String::new(), lines, commands }
 }

@@ -5,9 +5,9 @@ use super::value::{
     TaskState,
 };
 use crate::domain::{
-    CostSource, Ending, FailureType, JournalEntry, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog,
-    RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage,
-    Unmerged, Usage, Verdict,
+    CostSource, Ending, FailureType, JournalEntry, LessonsOver, Life, LoggedEntry, MergeOutcome, Proof, Ran,
+    ReflectionId, RunLog, RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId,
+    TurnReason, TurnsUsage, Unmerged, Usage, Verdict,
 };
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -33,6 +33,8 @@ pub(super) struct Replay {
     pub tasks: Vec<NightTask>,
     pub attempts: Vec<NightAttempt>,
     pub lessons: Vec<Lesson>,
+    /// Those that are in no prompt any more since it ended.
+    pub over: LessonsOver,
     pub spans: Vec<Span>,
     pub gaps: Vec<Gap>,
     pub heals: Vec<Heal>,
@@ -117,7 +119,8 @@ impl Replay {
                 self.resume(at, tasks, *seen);
             }
             JournalEntry::RunHalted { because } => self.halted = Some(because.clone()),
-            JournalEntry::RunEnded { interrupted, stopped, ahead, conflicts } => {
+            JournalEntry::RunEnded { interrupted, stopped, ahead, conflicts, lessons } => {
+                self.over = *lessons;
                 self.ahead.clone_from(ahead);
                 for task in &mut self.tasks {
                     let of_it = conflicts.iter().find(|one| task.branch.as_ref() == Some(&one.branch));

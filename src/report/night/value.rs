@@ -1,8 +1,8 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::{
-    Ending, Exposure, Fit, Flaky, HealOutcome, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId, Risk, RunId,
-    RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Unmerged, Usage, Verdict,
+    Ending, Exposure, Fit, Flaky, HealOutcome, LessonsOver, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId,
+    Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
 use serde::Serialize;
@@ -67,6 +67,9 @@ pub struct Night {
     pub heals: Vec<Heal>,
     /// What was learned.
     pub lessons: Vec<Lesson>,
+    /// Lessons that are in no prompt any more since the run: too old, or about files that are gone.
+    #[serde(rename = "lessonsOver", skip_serializing_if = "LessonsOver::are_none")]
+    pub lessons_over: LessonsOver,
     /// What became of attempts with and without lessons in their prompt.
     pub injection: Injection,
     /// Whether lessons help, as far as the project's retries tell; none where no coin was drawn in this run.

@@ -311,6 +311,27 @@ impl Output {
         Self { bytes: head.len() as u64, head, tail: String::new() }
     }
 
+    /// Takes of a long text its beginning and its end, at most `keep` bytes of each and cut between two characters: what is kept of a program that prints it.
+    ///
+    /// ```
+    /// # use reflexion_core::domain::Output;
+    /// let output = Output::ends_of("äbcdefgh".to_owned(), 3);
+    /// assert_eq!((output.head.as_str(), output.tail.as_str(), output.bytes), ("äb", "fgh", 9));
+    /// assert_eq!(Output::ends_of("abcdef".to_owned(), 3), Output::whole("abcdef"));
+    /// ```
+    #[must_use]
+    pub fn ends_of(text: String, keep: usize) -> Self {
+        if text.len() <= keep.saturating_mul(2) {
+            return Self::whole(text);
+        }
+        let (bytes, behind) = (text.len() as u64, text.ceil_char_boundary(text.len() - keep));
+        let tail = text[behind..].to_owned();
+        let mut head = text;
+        head.truncate(head.floor_char_boundary(keep));
+        head.shrink_to_fit();
+        Self { head, tail, bytes }
+    }
+
     /// Adds a line of the runtime's own at the end.
     pub fn push(&mut self, line: &str) {
         let end = if self.omitted() == 0 && self.tail.is_empty() { &mut self.head } else { &mut self.tail };

@@ -406,7 +406,28 @@ pub enum JournalEntry {
         /// Branches of tasks that do not merge into what the run has merged.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         conflicts: Vec<BranchConflict>,
+        /// How many lessons are in no prompt any more since then.
+        #[serde(default, skip_serializing_if = "LessonsOver::are_none")]
+        lessons: LessonsOver,
     },
+}
+
+/// How many lessons are in no prompt any more since a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LessonsOver {
+    /// Because of their age.
+    pub expired: u32,
+    /// Because none of the files that they are about is there.
+    pub stale: u32,
+}
+
+impl LessonsOver {
+    /// Whether there is none.
+    #[must_use]
+    pub fn are_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A branch that does not merge into the run's integration branch.

@@ -68,6 +68,11 @@ pub enum LessonChange {
         /// The file that vanished.
         path: String,
     },
+    /// What it is about is there again: it is as far as it was before.
+    Returned {
+        /// The file that came back.
+        path: String,
+    },
     /// It is over because of its age, until a person promotes it. As a line: `retired`, with the reason `retention`.
     #[serde(skip)]
     Expired,

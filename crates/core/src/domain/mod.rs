@@ -63,6 +63,7 @@ mod risk;
 mod run_log;
 mod session_verdict;
 mod settings_files;
+mod shared_lesson;
 mod slug;
 mod steps;
 mod task;
@@ -99,8 +100,8 @@ pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, St
 pub use healing::{HealOutcome, Spell, Symptom};
 pub use ids::{IdError, ReflectionId, RunId, SessionId, SubtaskId, TaskId};
 pub use journal::{
-    BranchConflict, ChangeSize, JournalEntry, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan, RunStop,
-    TurnReason, checked_otherwise,
+    BranchConflict, ChangeSize, JournalEntry, LessonsOver, MergeOutcome, NamedAttempt, RunKind, RunOptions, RunPlan,
+    RunStop, TurnReason, checked_otherwise,
 };
 pub use later::later;
 pub use lesson::{LessonChange, LessonEvent, LessonWriter};
@@ -118,6 +119,7 @@ pub use risk::{RISK_THRESHOLD_VARIABLE, Risk, RiskThreshold, RiskThresholdError,
 pub use run_log::{Life, LoggedEntry, RunLog, Waiting};
 pub use session_verdict::{SessionVerdict, TurnFailure, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
+pub use shared_lesson::SharedLesson;
 pub use slug::slug;
 pub use steps::{Did, Step};
 pub use task::{

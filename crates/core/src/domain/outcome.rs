@@ -172,6 +172,9 @@ pub struct RunTotals {
     /// Lessons that have ended because of their age.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lessons_expired: u32,
+    /// Lessons that are about nothing any more since the run began: none of their files is there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub lessons_stale: u32,
     /// Broken workspaces that were repaired, whether that helped or not.
     pub heals: u32,
     /// Tokens, where agents report them.

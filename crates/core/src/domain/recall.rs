@@ -38,6 +38,9 @@ pub struct Fit {
     pub lesson: ReflectionId,
     /// The task that it is of.
     pub task: String,
+    /// The project that it is of, if that is another one; empty where its name may be more than a name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
     /// Why it may be here at all.
     pub source: Source,
     /// How near its failure is, 0 to 1; 1 is the same failure.
@@ -58,7 +61,7 @@ pub enum Source {
     Similar,
     /// No attempt has failed yet, and the task names what it is about.
     Named,
-    /// It is about such a failure in another project, and proved itself.
+    /// It is about the same failure in another project, and a person lets it be seen there.
     Promoted,
 }
 

@@ -53,6 +53,10 @@ pub struct Reflection {
     /// changes have not in common; or a person has written it, who found better words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<ReflectionId>,
+    /// The names of the files that it is about, without directories, as far as the run in which it was written began with them. Where none of these is left, it is about
+    /// nothing any more; of a lesson without any nobody knows that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Neither this program nor a person's command wrote it here, and nobody has adopted it: it reaches no prompt. Found out by the
     /// store when it is read, and never believed from a file.
     #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]

@@ -1,7 +1,7 @@
 //! What became of lessons.
 
 use super::StorageError;
-use crate::domain::{AttemptRecord, LessonEvent};
+use crate::domain::{AttemptRecord, LessonEvent, ReflectionId, SharedLesson, Timestamp};
 use async_trait::async_trait;
 
 /// Keeps what happened to reflections as lessons for other tasks: which may be shown there, and how attempts ended that showed them.
@@ -28,6 +28,34 @@ pub trait Lessons: Send + Sync {
     /// # Errors
     /// [`StorageError::Io`]; nothing is added then.
     async fn add_moment(&self, moment: &AttemptRecord) -> Result<(), StorageError>;
+
+    /// The lessons that a person lets all of their projects see, this one's among them, in the order in which that was said. A store that knows no other project has
+    /// none.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`]. What this program did not write for this user is left out.
+    async fn everywhere(&self) -> Result<Vec<SharedLesson>, StorageError> {
+        Ok(Vec::new())
+    }
+
+    /// Lets all projects of the user see a lesson of this one; durable on return. False, and nothing was said, if this program did not write it here for this user:
+    /// what somebody adopted stays in its project.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`].
+    async fn share(&self, lesson: &ReflectionId, at: Timestamp) -> Result<bool, StorageError> {
+        let _ = (lesson, at);
+        Ok(false)
+    }
+
+    /// Takes that back, whichever project the lesson is of; durable on return. False, and nothing was said, if no other project may see it.
+    ///
+    /// # Errors
+    /// [`StorageError::Io`].
+    async fn unshare(&self, lesson: &ReflectionId, at: Timestamp) -> Result<bool, StorageError> {
+        let _ = (lesson, at);
+        Ok(false)
+    }
 }
 
 /// What is known of lessons beside their words.

@@ -94,6 +94,17 @@ pub trait ReflectionService: Send + Sync {
         Ok(0)
     }
 
+    /// Decides which lessons are about nothing any more. `names` are those of the files that a run begins with, without directories: a lesson of whose
+    /// [files](Reflection::files) none is there reaches no prompt, until one of them is there again. Says how many have become so. A person's own lessons, and those
+    /// that a person has promoted or pinned, stay.
+    ///
+    /// # Errors
+    /// `storage_error`; none was moved then.
+    async fn follow_files(&self, names: &BTreeSet<String>) -> Result<usize, ReflectionError> {
+        let _ = names;
+        Ok(0)
+    }
+
     /// The section that goes into a prompt: without duplicates, fenced as data, within the byte budget.
     /// No reflections give an empty text.
     fn format_for_prompt(&self, reflections: &[Reflection]) -> PromptSection;

@@ -47,6 +47,12 @@ pub trait Workspaces: Send + Sync {
     /// [`WorkspaceError`].
     async fn merge_room(&self, subject: &str) -> Result<Arc<dyn Workspace>, WorkspaceError>;
 
+    /// The names of the files at the run's base, without their directories.
+    ///
+    /// # Errors
+    /// [`WorkspaceError`].
+    async fn file_names(&self) -> Result<BTreeSet<String>, WorkspaceError>;
+
     /// What in the home directory steers tools otherwise than when the run began, in words: what is checked meanwhile may be green for that.
     ///
     /// # Errors

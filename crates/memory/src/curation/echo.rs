@@ -14,11 +14,7 @@ impl Shingles {
     /// Those of a text, without its case and punctuation.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let words: Vec<String> = text
-            .split(|c: char| !c.is_alphanumeric() && c != '_')
-            .filter(|w| !w.is_empty())
-            .map(str::to_lowercase)
-            .collect();
+        let words = plain_words(text);
         let hash = |words: &[String]| {
             // Its keys are fixed, so equal texts are equal in every process.
             let mut hasher = DefaultHasher::new();
@@ -52,6 +48,12 @@ impl Shingles {
     pub fn share_in(&self, other: &Self) -> f64 {
         if self.0.is_empty() { 0.0 } else { self.0.intersection(&other.0).count() as f64 / self.0.len() as f64 }
     }
+}
+
+/// The words of a text, without its case and punctuation.
+pub(super) fn plain_words(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
+    words.map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -19,13 +19,15 @@ mod states;
 mod steps;
 mod rules;
 mod due;
+mod lineage;
 mod retention;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use due::{due, states};
 pub use echo::Shingles;
-pub use gate::{Evidence, Gate, kept_from_prompts, stays_home, write_gate};
+pub use gate::{Evidence, Gate, kept_from_prompts, plain_name, same_words, stays_home, write_gate};
+pub use lineage::follow_files;
 pub use orders::{Order, contradict, orders};
 pub use retention::{MOST_EXPIRED, Worth, days_before, expired, known, worth_keeping};
 pub use rules::Measured;

@@ -47,6 +47,12 @@ impl Measured {
     pub fn is_shown_to_help(&self) -> bool {
         self.shown >= USES && self.helps > HELPS
     }
+
+    /// Whether it was shown often enough to say that it does no good, and does none.
+    #[must_use]
+    pub fn is_shown_to_harm(&self) -> bool {
+        self.shown >= USES && self.helps < HARMS
+    }
 }
 
 impl States {
@@ -91,7 +97,7 @@ impl States {
         let effect = self.effects.get(lesson).unwrap_or(&none);
         let (shown, percent) = (effect.shown, effect.helps * 100.0);
         let measured = shown >= USES;
-        if standing.state.is_live() && measured && effect.helps < HARMS {
+        if standing.state.is_live() && effect.is_shown_to_harm() {
             return Some((
                 LessonChange::Quarantined,
                 format!("shown {shown} times, it helps with a probability of {percent:.0} %"),

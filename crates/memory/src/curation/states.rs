@@ -100,6 +100,8 @@ pub struct Standing {
     pub apart: bool,
     /// It is over because of its age.
     pub expired: bool,
+    /// How far it had come when what it is about vanished.
+    pub before: State,
     /// A person wrote it, or said that other tasks may see it: its words need not be plainly fine for that.
     pub vouched: bool,
 }
@@ -257,6 +259,7 @@ fn first(reflection: &Reflection) -> Standing {
         by_rules: true,
         apart: false,
         expired: false,
+        before: State::Candidate,
         vouched: state == State::Probation,
     }
 }
@@ -271,6 +274,7 @@ fn first(reflection: &Reflection) -> Standing {
 /// | promoted by a person | probation | probation | active | probation | probation | probation |
 /// | demoted | - | candidate | probation | - | - | - |
 /// | stale | stale | stale | stale | - | - | - |
+/// | returned | - | - | - | what it was before | - | - |
 /// | quarantined | quarantined | quarantined | quarantined | quarantined | - | - |
 /// | merged, edited, retired | retired | retired | retired | retired | retired | - |
 /// | edited by a person | retired | retired | retired | retired | retired | retired |
@@ -300,7 +304,11 @@ fn apply(standing: &mut Standing, event: &LessonEvent) -> bool {
         (LessonChange::Promoted, Stale | Quarantined | Retired) if person => Probation,
         (LessonChange::Demoted, Probation) => Candidate,
         (LessonChange::Demoted, Active) => Probation,
-        (LessonChange::Stale { .. }, Candidate | Probation | Active) => Stale,
+        (LessonChange::Stale { .. }, Candidate | Probation | Active) => {
+            standing.before = was;
+            Stale
+        }
+        (LessonChange::Returned { .. }, Stale) => standing.before,
         (LessonChange::Quarantined, Candidate | Probation | Active | Stale) => Quarantined,
         (LessonChange::Merged { into }, Candidate | Probation | Active | Stale | Quarantined)
             if *into != event.lesson =>

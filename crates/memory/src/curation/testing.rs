@@ -31,6 +31,7 @@ pub(crate) fn reflection(id: &str, task: &str) -> Reflection {
         signature: None,
         failure: None,
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     }
 }

@@ -148,8 +148,12 @@ impl Index<'_> {
             let lesson = &self.lessons[doc];
             may(doc) && (lesson.project == Project::Own || lesson.failure.tool == failure.tool)
         };
-        let (near, far): (Vec<Match>, Vec<Match>) = self.like(failure, may).into_iter().partition(Match::is_similar);
-        left_out.extend(far.iter().take(NEAR_MISSES).filter(|far| far.score() > 0.0).map(|far| self.too_far(far)));
+        // Nor is a failure that is only similar there.
+        let is_near =
+            |one: &Match| one.same.is_some() || (one.is_similar() && self.lessons[one.lesson].project == Project::Own);
+        let (near, far): (Vec<Match>, Vec<Match>) = self.like(failure, may).into_iter().partition(is_near);
+        let misses = far.iter().take(NEAR_MISSES).filter(|far| far.score() > 0.0);
+        left_out.extend(misses.map(|far| self.too_far(far)));
         near.iter().map(|near| Candidate::like(near, &self.lessons[near.lesson])).collect()
     }
 
@@ -161,7 +165,8 @@ impl Index<'_> {
     }
 
     fn too_far(&self, far: &Match) -> LeftOut {
-        LeftOut { lesson: self.lessons[far.lesson].reflection.id.clone(), why: not_near(far) }
+        let lesson = &self.lessons[far.lesson];
+        LeftOut { lesson: lesson.reflection.id.clone(), why: not_near(far, lesson) }
     }
 
     /// Why a lesson was not even near to being chosen: for what [`Index::recall`] has neither chosen nor left out, in the order in which it looks.
@@ -177,19 +182,24 @@ impl Index<'_> {
             return why;
         }
         let Some(failure) = &query.failure else { return not_named(lesson) };
-        if lesson.project == Project::Foreign && lesson.failure.tool != failure.tool {
+        if lesson.project != Project::Own && lesson.failure.tool != failure.tool {
             return format!("it is of another project and about {}, not {}", lesson.failure.tool, failure.tool);
         }
         match like {
+            Some(like) if like.score() > 0.0 && !(like.is_similar() && lesson.project == Project::Own) => {
+                not_near(like, lesson)
+            }
             Some(like) if like.is_similar() => "others are nearer".to_owned(),
-            Some(like) if like.score() > 0.0 => not_near(like),
             _ => "its failure has no line and no word in common with this one".to_owned(),
         }
     }
 }
 
-fn not_near(far: &Match) -> String {
+fn not_near(far: &Match, lesson: &Lesson) -> String {
     let Match { lines, words, .. } = far;
+    if lesson.project != Project::Own {
+        return "it is of another project, and its failure is not the same".to_owned();
+    }
     format!(
         "its failure is not near enough: {:.0} % of the error lines (wanted: {:.0}), {:.0} % of the words (wanted: {:.0})",
         lines * 100.0,
@@ -221,15 +231,12 @@ fn is_proved(lesson: &Lesson) -> bool {
 }
 
 fn is_of_another(lesson: &Lesson, query: &Query) -> bool {
-    lesson.reflection.task_id != query.task || lesson.project == Project::Foreign
+    lesson.reflection.task_id != query.task || lesson.project != Project::Own
 }
 
 /// Why no other task may see a lesson; none where one may.
 fn kept_from_others(lesson: &Lesson) -> Option<String> {
-    let far_enough = match lesson.project {
-        Project::Own => matches!(lesson.state, State::Probation | State::Active),
-        Project::Foreign => lesson.state == State::Active,
-    };
+    let far_enough = matches!(lesson.state, State::Probation | State::Active);
     if far_enough && !lesson.reflection.foreign {
         return None;
     }
@@ -261,7 +268,7 @@ impl Candidate {
         };
         let score = if near.same.is_some() { 1.0 } else { near.lines.max(near.words) };
         let source = match lesson.project {
-            Project::Foreign => Source::Promoted,
+            Project::Other(_) => Source::Promoted,
             Project::Own if near.same.is_some() => Source::Same,
             Project::Own => Source::Similar,
         };
@@ -277,7 +284,7 @@ impl Candidate {
     fn order(&self, other: &Self, lessons: &[Lesson]) -> Ordering {
         let (a, b) = (&lessons[self.doc], &lessons[other.doc]);
         // This project's own before another one's.
-        let home = (a.project == Project::Foreign).cmp(&(b.project == Project::Foreign));
+        let home = (a.project != Project::Own).cmp(&(b.project != Project::Own));
         // What was never measured stands between what helps and what harms.
         let helps = b.helps.unwrap_or(0.5).total_cmp(&a.helps.unwrap_or(0.5));
         // The same failure has the score 1.
@@ -289,9 +296,10 @@ impl Candidate {
 /// Where a lesson comes from, and what was measured of it.
 fn whence(lesson: &Lesson) -> String {
     let task = &lesson.reflection.task_id;
-    let from = match lesson.project {
+    let from = match &lesson.project {
         Project::Own => format!(", in the task {task}"),
-        Project::Foreign => ", in another project".to_owned(),
+        Project::Other(name) if name.is_empty() => ", in another project".to_owned(),
+        Project::Other(name) => format!(", in the project {name}"),
     };
     let helps = lesson.helps.map_or_else(
         || "not measured yet".to_owned(),
@@ -312,7 +320,7 @@ struct Choice<'a> {
 
 impl Choice<'_> {
     fn offer(&mut self, doc: usize, (source, score, why): (Source, f64, String)) {
-        let Reflection { id, task_id, .. } = &self.lessons[doc].reflection;
+        let Lesson { reflection: Reflection { id, task_id, .. }, project, .. } = &self.lessons[doc];
         let lesson = id.clone();
         if let Some(why) = self.against(doc, source) {
             self.chosen.left_out.push(LeftOut { lesson, why });
@@ -322,7 +330,11 @@ impl Choice<'_> {
             self.tokens += estimated_tokens(&self.lessons[doc].reflection);
         }
         self.taken.push((doc, source));
-        self.chosen.fits.push(Fit { lesson, task: task_id.clone(), source, score, why });
+        let project = match project {
+            Project::Own => None,
+            Project::Other(name) => Some(name.clone()),
+        };
+        self.chosen.fits.push(Fit { lesson, task: task_id.clone(), project, source, score, why });
     }
 
     /// What speaks against a lesson, in the order in which a person would ask.

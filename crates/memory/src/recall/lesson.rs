@@ -1,7 +1,8 @@
 //! What can be recalled.
 
-use crate::curation::{Standing, State, States, stays_home};
-use crate::domain::{FailureKey, Reflection};
+use crate::curation::{Measured, Standing, State, States, kept_from_prompts, plain_name, stays_home};
+use crate::domain::{FailureKey, Reflection, ReflectionId, SharedLesson};
+use std::collections::HashSet;
 
 /// A reflection with what recall must know of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +24,12 @@ pub struct Lesson {
 }
 
 /// Where a lesson comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Project {
     /// This project.
     Own,
-    /// Another project of the same user.
-    Foreign,
+    /// Another project of the same user, by its name; empty where that may be more than a name.
+    Other(String),
 }
 
 impl Lesson {
@@ -48,6 +49,30 @@ impl Lesson {
             })
         };
         reflections.into_iter().filter_map(lesson).collect()
+    }
+
+    /// The lessons of other projects that a person lets this one see, as far as their words and what was measured here let them. `own` are this project's reflections:
+    /// what is among them is no other project's.
+    #[must_use]
+    pub fn of_others(shared: Vec<SharedLesson>, own: &[Reflection], states: &States) -> Vec<Self> {
+        let own: HashSet<&ReflectionId> = own.iter().map(|one| &one.id).collect();
+        let lesson = |SharedLesson { project, lesson: reflection }: SharedLesson| {
+            let measured = states.measured(&reflection.id);
+            let is_kept = own.contains(&reflection.id)
+                || measured.is_some_and(Measured::is_shown_to_harm)
+                || kept_from_prompts(&reflection).or_else(|| stays_home(&reflection)).is_some();
+            (!is_kept).then(|| Self {
+                failure: reflection.failure.as_deref().cloned().unwrap_or_default(),
+                // It needs no effect to be seen there, and a first attempt sees none of another project's.
+                state: State::Probation,
+                at_home: false,
+                project: Project::Other(plain_name(&project).unwrap_or_default().to_owned()),
+                helps: measured.map(|measured| measured.helps),
+                seen: 1,
+                reflection,
+            })
+        };
+        shared.into_iter().filter_map(lesson).collect()
     }
 }
 

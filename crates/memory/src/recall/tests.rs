@@ -139,16 +139,23 @@ fn own_lessons_come_first_the_latest_of_the_part_before_all() {
 }
 
 #[test]
-fn a_candidate_stays_with_its_task_and_another_project_must_have_proved_itself() {
+fn a_candidate_stays_with_its_task_and_another_project_must_have_failed_the_same() {
     let with = |state, project| Lesson { state, project, ..lesson("l", "b", boom()) };
     let seen = |lesson: Lesson| !chosen(&[lesson], &query(boom()), &Limits::default()).is_empty();
     assert!(!seen(with(State::Candidate, Project::Own)));
     assert!(seen(with(State::Probation, Project::Own)));
-    assert!(!seen(with(State::Probation, Project::Foreign)));
-    assert!(seen(with(State::Active, Project::Foreign)));
-    let other_tool =
-        Lesson { failure: FailureKey { tool: "cargo".to_owned(), ..boom() }, ..with(State::Active, Project::Foreign) };
+    let elsewhere = || with(State::Probation, Project::Other("shop".to_owned()));
+    assert!(seen(elsewhere()));
+    let other_tool = Lesson { failure: FailureKey { tool: "cargo".to_owned(), ..boom() }, ..elsewhere() };
     assert!(!seen(other_tool));
+    let similar = FailureKey {
+        lines: [&boom().lines[..], &["another".to_owned()]].concat(),
+        tests: vec!["t.py::x".to_owned()],
+        ..boom()
+    };
+    assert!(seen(Lesson { failure: similar.clone(), ..with(State::Probation, Project::Own) }));
+    let far = Lesson { failure: similar, ..elsewhere() };
+    assert!(!seen(far.clone()) && why_not(&[far], &query(boom()), "l").contains("its failure is not the same"));
     for state in [State::Stale, State::Quarantined, State::Retired] {
         assert!(!seen(with(state, Project::Own)), "{state:?}");
         let own = Lesson { state, at_home: false, ..lesson("l", "mine", boom()) };
@@ -160,7 +167,7 @@ fn a_candidate_stays_with_its_task_and_another_project_must_have_proved_itself()
     foreign.reflection.foreign = true;
     assert!(!seen(foreign), "a line that nobody adopted");
     let namesake = Lesson {
-        project: Project::Foreign,
+        project: Project::Other(String::new()),
         state: State::Active,
         at_home: true,
         ..lesson("l", "mine", key("go", &[], &["x y"]))
@@ -193,7 +200,7 @@ fn what_is_measured_ranks_and_nearness_only_lets_in() {
         helps: Some(1.0),
         state: State::Active,
         at_home: true,
-        project: Project::Foreign,
+        project: Project::Other(String::new()),
         ..lesson("promoted", "z", boom())
     };
     lessons.push(promoted);

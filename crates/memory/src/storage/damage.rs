@@ -117,7 +117,7 @@ fn unreadable(kind: LineKind, line: Option<&[u8]>) -> Option<String> {
         },
         LineKind::Lesson => serde_json::from_slice::<LessonEvent>(content).err().map(problem),
         LineKind::Attempt => serde_json::from_slice::<AttemptRecord>(content).err().map(problem),
-        LineKind::Mark | LineKind::Entry => None,
+        LineKind::Mark | LineKind::Entry | LineKind::Everywhere => None,
     }
 }
 

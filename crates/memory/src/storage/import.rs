@@ -175,6 +175,8 @@ fn imported(mut reflection: Reflection) -> Reflection {
     reflection.origin = Some(Origin::Import);
     reflection.failure = None;
     reflection.replaces = None;
+    // They are names of another project.
+    reflection.files.clear();
     reflection
 }
 
@@ -222,6 +224,7 @@ impl Foreign {
             signature: self.signature,
             failure: None,
             replaces: None,
+            files: Vec::new(),
             foreign: false,
         })
     }

@@ -137,6 +137,7 @@ impl Item {
             signature: None,
             failure: None,
             replaces: None,
+            files: Vec::new(),
             foreign: false,
         }
     }

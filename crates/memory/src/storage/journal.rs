@@ -159,7 +159,7 @@ impl Journal for MemoryJournal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::RunPlan;
+    use crate::domain::{LessonsOver, RunPlan};
     use crate::services::MockClock;
 
     #[tokio::test]
@@ -172,7 +172,13 @@ mod tests {
         let run = RunId::new("r1").unwrap();
         let entries = [
             JournalEntry::RunStarted { run, pid: 7, boot: None, tasks: Vec::new(), plan: RunPlan::default() },
-            JournalEntry::RunEnded { interrupted: false, stopped: None, ahead: Vec::new(), conflicts: Vec::new() },
+            JournalEntry::RunEnded {
+                interrupted: false,
+                stopped: None,
+                ahead: Vec::new(),
+                conflicts: Vec::new(),
+                lessons: LessonsOver::default(),
+            },
         ];
         for entry in entries {
             journal.record(entry).await.unwrap();
@@ -200,6 +206,7 @@ mod tests {
                 stopped: None,
                 ahead: Vec::new(),
                 conflicts: Vec::new(),
+                lessons: LessonsOver::default(),
             })
             .await
             .unwrap_err();

@@ -1,11 +1,12 @@
 //! What became of lessons: `memory/lessons.jsonl`, and the record of attempts beside it.
 
-use super::append_log::{AppendLog, Sealing};
+use super::append_log::{AppendLog, LogError, Sealing};
 use super::attempts::{AttemptsFile, take};
+use super::everywhere::Everywhere;
 use super::lines::{bare, for_each_line};
 use super::past::foreign_lines;
 use super::seal::{LineKind, Seals};
-use crate::domain::{AttemptRecord, LessonChange, LessonEvent, policy};
+use crate::domain::{AttemptRecord, LessonChange, LessonEvent, ReflectionId, SharedLesson, Timestamp, policy};
 use crate::files::Place;
 use crate::services::{LessonRecord, Lessons, StorageError};
 use async_trait::async_trait;
@@ -23,6 +24,7 @@ pub struct LessonFiles {
     log: AppendLog,
     seals: Seals,
     attempts: AttemptsFile,
+    everywhere: Everywhere,
     /// Every event that was read so far: who takes a line out brings no lesson back while the process lives.
     known: Arc<Mutex<BTreeSet<LessonEvent>>>,
 }
@@ -35,6 +37,7 @@ impl LessonFiles {
         Self {
             log: AppendLog::sealed(place, Sealing::Each(seals.clone(), LineKind::Lesson)),
             attempts: AttemptsFile::of(project, seals.clone()),
+            everywhere: Everywhere::of(project, seals.clone()),
             seals,
             known: Arc::default(),
         }
@@ -102,9 +105,27 @@ impl LessonFiles {
         self.seals.note_away(&all)
     }
 
+    fn error_everywhere(&self, message: &dyn Display) -> StorageError {
+        StorageError::Io { action: "read", path: self.everywhere.path().to_owned(), message: message.to_string() }
+    }
+
+    /// Reads what needs no runtime.
+    async fn look<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Everywhere) -> io::Result<T> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let everywhere = self.everywhere.clone();
+        let found = tokio::task::spawn_blocking(move || look(&everywhere)).await;
+        found.unwrap_or_else(|lost| Err(io::Error::other(lost))).map_err(|error| self.error_everywhere(&error))
+    }
+
     fn error(&self, action: &'static str, message: &dyn Display) -> StorageError {
         StorageError::Io { action, path: self.log.path().to_owned(), message: message.to_string() }
     }
+}
+
+fn log_error(LogError { action, path, message }: LogError) -> StorageError {
+    StorageError::Io { action, path, message }
 }
 
 /// Whether its own lesson is in no prompt any more for that, or in fewer.
@@ -113,7 +134,7 @@ pub(super) fn is_away(change: &LessonChange) -> bool {
 }
 
 /// Whether fewer prompts hold a lesson for that, and no other lesson comes into one.
-fn takes_away(change: &LessonChange) -> bool {
+pub(super) fn takes_away(change: &LessonChange) -> bool {
     match change {
         LessonChange::Retired
         | LessonChange::Expired
@@ -124,6 +145,7 @@ fn takes_away(change: &LessonChange) -> bool {
         | LessonChange::Promoted
         | LessonChange::Merged { .. }
         | LessonChange::Edited { .. }
+        | LessonChange::Returned { .. }
         | LessonChange::Pinned
         | LessonChange::Unpinned => false,
     }
@@ -147,13 +169,32 @@ impl Lessons for LessonFiles {
             serde_json::to_writer(&mut lines, event).map_err(|error| self.error("append to", &error))?;
             lines.push(b'\n');
         }
-        self.log.append(&lines).await.map_err(|error| self.error(error.action, &error.message))?;
+        self.log.append(&lines).await.map_err(log_error)?;
         self.known.lock().unwrap_or_else(PoisonError::into_inner).extend(events.iter().cloned());
         Ok(())
     }
 
     async fn add_moment(&self, moment: &AttemptRecord) -> Result<(), StorageError> {
         self.attempts.add(moment).await.map_err(|error| self.attempts.error("append to", &error))
+    }
+
+    async fn everywhere(&self) -> Result<Vec<SharedLesson>, StorageError> {
+        self.look(Everywhere::read).await
+    }
+
+    async fn share(&self, lesson: &ReflectionId, at: Timestamp) -> Result<bool, StorageError> {
+        let id = lesson.clone();
+        let Some(lesson) = self.look(move |everywhere| everywhere.written_here(&id)).await? else { return Ok(false) };
+        let shared = self.everywhere.share(lesson, at).await;
+        shared.map(|()| true).map_err(log_error)
+    }
+
+    async fn unshare(&self, lesson: &ReflectionId, at: Timestamp) -> Result<bool, StorageError> {
+        if !self.everywhere().await?.iter().any(|one| one.lesson.id == *lesson) {
+            return Ok(false);
+        }
+        let unshared = self.everywhere.unshare(lesson.clone(), at).await;
+        unshared.map(|()| true).map_err(log_error)
     }
 }
 
@@ -195,7 +236,7 @@ impl Lessons for InMemoryLessons {
 mod tests {
     use super::super::seal::seals_of;
     use super::*;
-    use crate::domain::{LessonChange, LessonWriter, ReflectionId};
+    use crate::domain::LessonWriter;
     use std::fs;
     use std::path::Path;
 

@@ -19,6 +19,7 @@ mod attempts;
 mod backward;
 mod damage;
 mod evals;
+mod everywhere;
 mod import;
 mod import_text;
 mod in_memory;

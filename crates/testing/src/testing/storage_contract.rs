@@ -237,6 +237,7 @@ fn reflection(id: &str, task: &str, subtask: &str, created: i64) -> Reflection {
         signature: None,
         failure: None,
         replaces: None,
+        files: Vec::new(),
         foreign: false,
     }
 }

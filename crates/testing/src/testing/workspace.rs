@@ -8,7 +8,7 @@ use crate::services::{
 use crate::toolchain::{Apart, inline_tests};
 use async_trait::async_trait;
 use similar::TextDiff;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -118,6 +118,11 @@ impl Workspaces for MemoryWorkspaces {
         let base = request.onto.map_or_else(|| (*self.base).clone(), |onto| self.at(&onto));
         self.lock().open.insert(dir.clone(), base.clone());
         Ok(Arc::new(MemoryWorkspace { all: self.clone(), base, dir, task: request.task }))
+    }
+
+    async fn file_names(&self) -> Result<BTreeSet<String>, WorkspaceError> {
+        let name = |path: &PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        Ok(self.base.keys().filter_map(name).collect())
     }
 
     async fn steered(&self) -> Result<Vec<String>, WorkspaceError> {

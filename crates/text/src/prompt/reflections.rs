@@ -35,6 +35,8 @@ pub fn format_reflections(reflections: &[Reflection], max: usize, bytes: usize) 
 pub struct OthersLesson<'a> {
     /// The lesson.
     pub lesson: &'a Reflection,
+    /// The project that it is of, if that is another one; empty where nobody names it.
+    pub project: Option<&'a str>,
     /// What it is about, in words: `the same failure`.
     pub fits: &'a str,
 }
@@ -130,12 +132,16 @@ fn lines(reflection: &Reflection, seen: usize, mixed: bool) -> Vec<String> {
     lines
 }
 
-/// The same of a lesson of another task. What was tried there says nothing here.
+/// The same of a lesson of another task or project. What was tried there says nothing here.
 fn lines_of_other(other: &OthersLesson<'_>) -> Vec<String> {
     let id = field(TAG, other.lesson.id.as_str());
-    let task = field(TAG, &other.lesson.task_id);
-    let header =
-        format!("[{} | from another task, {} | {}]", shorten(&id, ID_BYTES), shorten(&task, ID_BYTES), other.fits);
+    let (what, name) = match other.project {
+        None => ("task", other.lesson.task_id.as_str()),
+        Some(project) => ("project", project),
+    };
+    let name = field(TAG, name);
+    let name = if name.is_empty() { String::new() } else { format!(", {}", shorten(&name, ID_BYTES)) };
+    let header = format!("[{} | from another {what}{name} | {}]", shorten(&id, ID_BYTES), other.fits);
     let lesson = Reflection { already_tried: None, ..other.lesson.clone() };
     std::iter::once(header).chain(lines(&lesson, 1, false).into_iter().skip(1)).collect()
 }
@@ -218,6 +224,7 @@ mod tests {
             signature: None,
             failure: None,
             replaces: None,
+            files: Vec::new(),
             foreign: false,
         }
     }

@@ -6,12 +6,14 @@ use super::slots::Slots;
 use super::workspace::HostWorkspace;
 use super::{apply, begin, integration, open, space};
 use crate::domain::{RunId, TaskId, policy};
+use crate::host::git;
 use crate::host::process::git_dir_of;
 use crate::services::{
     Applied, BeginRun, Branches, Clock, CommandRunner, OpenWorkspace, RunBase, Workspace, WorkspaceError, Workspaces,
 };
 use async_trait::async_trait;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
@@ -84,6 +86,14 @@ impl Workspaces for HostWorkspaces {
             .filter(|begun| begun.run == request.run)
             .ok_or_else(|| WorkspaceError::Unusable(format!("run {} has not begun", request.run)))?;
         Ok(Arc::new(open::open(&self.shared, begun, request).await?))
+    }
+
+    async fn file_names(&self) -> Result<BTreeSet<String>, WorkspaceError> {
+        let begun = self.begun().ok_or_else(|| WorkspaceError::Unusable("no run has begun".to_owned()))?;
+        let list = ["ls-tree", "-r", "-z", "--name-only", &begun.commit];
+        let list = begun.repository.own().call(list).ok().await?;
+        let name = |path: PathBuf| Some(path.file_name()?.to_string_lossy().into_owned());
+        Ok(git::paths(&list).filter_map(name).collect())
     }
 
     async fn steered(&self) -> Result<Vec<String>, WorkspaceError> {

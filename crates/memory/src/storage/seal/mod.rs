@@ -16,7 +16,7 @@ mod noted;
 
 use self::believed::{contents, digest_lines, for_each_line_in, foreign, read_digests};
 use self::noted::Noted;
-use super::lessons::is_away;
+use super::lessons::{is_away, takes_away};
 use super::lines::bare;
 use super::locked_file::append_locked;
 use super::state;
@@ -53,6 +53,8 @@ pub(super) enum LineKind {
     Attempt,
     Mark,
     Entry,
+    /// Of a lesson for all projects, in the user's own state directory.
+    Everywhere,
 }
 
 impl LineKind {
@@ -63,6 +65,7 @@ impl LineKind {
             Self::Attempt => b"attempt\0",
             Self::Mark => b"mark\0",
             Self::Entry => b"entry\0",
+            Self::Everywhere => b"everywhere\0",
         }
     }
 }
@@ -75,7 +78,7 @@ struct ProjectNumber(u128);
 impl ProjectNumber {
     /// What the digest of a line that follows no other is made of, beside the line.
     fn before(self, kind: LineKind) -> u128 {
-        if matches!(kind, LineKind::Reflection | LineKind::Lesson) { 0 } else { self.0 }
+        if matches!(kind, LineKind::Reflection | LineKind::Lesson | LineKind::Everywhere) { 0 } else { self.0 }
     }
 
     /// The same of a run's first entry.
@@ -172,8 +175,13 @@ impl Seals {
             other => Some(other?),
         };
         for_each_line_in(file, |line| {
-            let event = serde_json::from_slice::<LessonEvent>(line).ok().filter(|event| is_away(&event.change));
-            all.extend(event.filter(|event| belief.is_own(LineKind::Lesson, line) && !noted.contains(event)));
+            // Of what was adopted only that counts which lets no other lesson into a prompt.
+            let counts = |event: &LessonEvent| {
+                (is_away(&event.change) && belief.is_ours(LineKind::Lesson, line))
+                    || (takes_away(&event.change) && belief.is_own(LineKind::Lesson, line))
+            };
+            let event = serde_json::from_slice::<LessonEvent>(line).ok();
+            all.extend(event.filter(|event| counts(event) && !noted.contains(event)));
         })?;
         self.note_away(&Vec::from_iter(all))
     }

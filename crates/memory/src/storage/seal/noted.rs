@@ -45,7 +45,7 @@ impl Seals {
         for (name, place, kind) in records {
             let mut judge = match kind {
                 LineKind::Entry => Judge::Chain(Box::new(self.chain(run)?)),
-                LineKind::Reflection | LineKind::Lesson | LineKind::Attempt | LineKind::Mark => {
+                LineKind::Reflection | LineKind::Lesson | LineKind::Attempt | LineKind::Mark | LineKind::Everywhere => {
                     Judge::Each(kind, Arc::clone(&belief))
                 }
             };

@@ -1,0 +1,114 @@
+//! What was learned in a run, and where lessons were.
+
+use super::super::effect_words;
+use super::needs::step;
+use super::page::{Item, LESSON, Line, Mark, Section, section, text, ticked};
+use super::value::{Fate, Injection, Lesson, Night, NightAttempt};
+use super::words::{foreign, joined, plural};
+use crate::domain::{Exposure, Fit, LessonsOver, ReflectionId};
+use std::collections::HashSet;
+
+/// So many lessons of earlier runs and other projects are named.
+const ELSEWHERE: usize = 20;
+
+pub(super) fn lessons(night: &Night) -> Option<Section> {
+    let over = lessons_over(night.lessons_over);
+    if night.lessons.is_empty() && night.effect.is_none() && night.others_effect.is_none() && over.is_none() {
+        return None;
+    }
+    let written: Vec<&Lesson> = night.lessons.iter().filter(|lesson| lesson.written).collect();
+    let mut section = section("lessons", "What was learned", &written, |lesson| lesson_item(night, lesson));
+    let count = written.len();
+    let Injection { with, with_confirmed, without, without_confirmed } = night.injection;
+    let written = plural(count, "lesson");
+    section.lead.push(text(match with {
+        0 => format!("{written} written."),
+        _ => format!(
+            "{written} written. {} had a lesson in the prompt, {with_confirmed} of them confirmed; of {} without, {without_confirmed}. \
+             That says where lessons were, not that they helped: attempts with one are retries.",
+            plural(with, "judged attempt"),
+            plural(without, "attempt"),
+        ),
+    }));
+    let held_out = |attempt: &&NightAttempt| Exposure::held_out(attempt.exposure.as_ref()).is_some();
+    let held_out = night.attempts.iter().filter(held_out).count();
+    if held_out > 0 {
+        section.lead.push(text(format!(
+            "{} went without lessons, which were held out to measure whether they help.",
+            plural(held_out, "attempt")
+        )));
+    }
+    if let Some(effect) = &night.effect {
+        section.lead.push(text(format!("Over all runs: {}", effect_words(effect))));
+    }
+    if let Some(effect) = &night.others_effect {
+        section.lead.push(text(format!("Lessons of other tasks, over all runs: {}", effect_words(effect))));
+    }
+    let earlier = night.lessons.len() - count;
+    if earlier > 0 {
+        section.lead.push(text(format!("{} of earlier runs went into prompts too.", plural(earlier, "lesson"))));
+    }
+    section.lead.extend(from_elsewhere(night));
+    section.lead.extend(over);
+    Some(section)
+}
+
+/// Why lessons of other tasks were in prompts that no attempt of this run has written.
+fn from_elsewhere(night: &Night) -> impl Iterator<Item = Line> {
+    let written: HashSet<&ReflectionId> =
+        night.lessons.iter().filter(|lesson| lesson.written).map(|lesson| &lesson.id).collect();
+    let of = move |attempt: &NightAttempt| {
+        let fits = attempt.others.iter().filter(|fit| !written.contains(&fit.lesson));
+        let line = |fit: &Fit| {
+            let (id, why) = (foreign(fit.lesson.as_str(), 64), foreign(&fit.why, 160));
+            text(format!("Attempt {} of {} had {id} in its prompt: {why}.", attempt.attempt, attempt.task))
+        };
+        fits.map(line).collect::<Vec<_>>()
+    };
+    night.attempts.iter().flat_map(of).take(ELSEWHERE)
+}
+
+/// How many lessons are in no prompt any more since the run, and why.
+fn lessons_over(LessonsOver { expired, stale }: LessonsOver) -> Option<Line> {
+    let parts = [(expired, "too old"), (stale, "about files that are gone")];
+    let parts: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, why)| format!("{count} {why}")).collect();
+    let lessons = plural((expired + stale) as usize, "lesson");
+    (!parts.is_empty()).then(|| text(format!("{lessons} in no prompt any more since: {}.", parts.join(", "))))
+}
+
+fn lesson_item(night: &Night, lesson: &Lesson) -> Item {
+    let name = match (&lesson.task, lesson.attempt) {
+        (Some(task), Some(attempt)) => format!("{}#{attempt}", foreign(task, 64)),
+        _ => foreign(lesson.id.as_str(), 64),
+    };
+    let words = lesson.suggestion.as_ref().or(lesson.analysis.as_ref());
+    let words = words.map_or_else(|| "the memory no longer has it".to_owned(), |words| foreign(words, LESSON));
+    let mut lines = vec![ticked(&words)];
+    let used: Vec<String> = lesson
+        .injected_into
+        .iter()
+        .take(6)
+        .map(|place| {
+            let attempt = &night.attempts[*place];
+            let came = match (attempt.fate, attempt.verdict) {
+                (_, Some(verdict)) => verdict.as_str(),
+                (Fate::Working, _) => "still working",
+                _ => "not judged",
+            };
+            let fit = attempt.others.iter().find(|fit| fit.lesson == lesson.id);
+            let why = fit.map(|fit| format!(": {}", foreign(&fit.why, 160))).unwrap_or_default();
+            format!("attempt {} of {} ({came}){why}", attempt.attempt, attempt.task)
+        })
+        .collect();
+    if used.is_empty() {
+        lines.push(text("was in no prompt yet"));
+    } else {
+        let more = lesson.injected_into.len() - used.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(text(format!("was in the prompt of {}{more}", joined(&used))));
+    }
+    let commands =
+        vec![step(format!("reflexion memory show {}", super::words::quoted(lesson.id.as_str())), "all of it")];
+    Item { mark: Mark::Lesson, name, title: String::new(), lines, commands }
+}

@@ -62,7 +62,9 @@ pub(super) fn not_to_write_to(file: &Path, project: &policy::Project) -> Option<
     if dirs.clone().any(|dir| own.iter().any(|own| dir == own) || is_state(dir)) {
         return Some("`memory/`, `.reflection/` and your state directory are reflexion's own: name a file elsewhere");
     }
-    dirs.any(is_of_git).then_some("it is in git's own directory: name a file elsewhere")
+    // Of a worktree that is a file, which says where git's directory is.
+    let is_gits_file = file.file_name().is_some_and(|name| name == ".git");
+    (is_gits_file || dirs.any(is_of_git)).then_some("it is in git's own directory: name a file elsewhere")
 }
 
 /// Whether it holds the state or the memory of any project.

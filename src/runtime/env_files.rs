@@ -24,6 +24,9 @@ const MOST_BYTES_OF_ALL: u64 = 8 << 20;
 /// sandbox.
 const OF_PROJECT: &str = "**/.env*";
 
+/// Parts of the names of those that are copied and filled in: what stands in them is in git, and no secret.
+const TEMPLATES: [&str; 5] = ["example", "sample", "template", "dist", "default"];
+
 /// The variables of the files that `carry` names, whatever those are called, and of the project's `.env` files, as far as their own names are like a
 /// secret's.
 pub(super) fn variables(values: &policy::Values) -> Vec<(String, String)> {
@@ -31,7 +34,12 @@ pub(super) fn variables(values: &policy::Values) -> Vec<(String, String)> {
     let carried = values.workspace.carry.iter().flat_map(|glob| matching(root, glob, |_| true));
     // What was installed is others', and what is hidden is a tool's: there are too many directories of either.
     let is_own = |dir: &str| !dir.starts_with('.') && !holds_packages(dir);
-    let files: BTreeSet<PathBuf> = carried.chain(matching(root, OF_PROJECT, is_own)).collect();
+    let is_filled_in = |file: &PathBuf| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        !TEMPLATES.iter().any(|template| name.contains(template))
+    };
+    let files: BTreeSet<PathBuf> =
+        carried.chain(matching(root, OF_PROJECT, is_own).into_iter().filter(is_filled_in)).collect();
     secrets_in(files.into_iter())
 }
 
@@ -58,7 +66,7 @@ fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
             let variables = variables_in(&text, !is_other(&file));
             let variables = with_expanded(variables, |name| std::env::var(name).ok());
             found.extend(variables.iter().filter_map(password_in));
-            found.extend(variables.into_iter().filter(|(name, _)| Redactor::is_secret_name(name)));
+            found.extend(variables.into_iter().filter(|(name, value)| Redactor::is_secret_setting(name, value)));
             if !is_other(&file) {
                 found.extend(pieces_behind(&text, Redactor::is_secret_name));
             }

@@ -50,7 +50,7 @@ mod tests {
         let failure = failed_output(TaskId::new("t").unwrap(), 1, log.clone());
         assert_eq!(failure.signature.tests, ["tests/test_a.py::test_end"]);
         assert_eq!((failure.output.bytes, failure.output.tail.len()), (log.len() as u64, Command::KEEP_BYTES));
-        let short = failed("test_middle") + &failed("test_end");
+        let short = failed("test_middle") + &failed("test_end") + "2 failed in 0.1s\n";
         assert_eq!(failed_output(TaskId::new("t").unwrap(), 1, short).signature.tests.len(), 2);
     }
 }

@@ -104,6 +104,7 @@ fn out_replaces_what_a_person_names_and_nothing_that_would_be_missed() {
         (".reflection/tasks.jsonl", "are reflexion's own"),
         (".git/config", "in git's own directory"),
         ("../apart/config", "in git's own directory"),
+        ("../other/.git", "in git's own directory"),
         ("../other/.reflection/tasks.jsonl", "are reflexion's own"),
         ("../other/memory/attempts.jsonl", "are reflexion's own"),
     ] {

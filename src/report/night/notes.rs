@@ -44,7 +44,7 @@ pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
     if let Some((head, base)) = night.head.as_ref().zip(night.plan.base.as_ref()) {
         let short = |commit: &str| foreign(commit, 12);
         notes.push(text(format!(
-            "It went on from {}, when your HEAD was at {}: what you had committed in between is not in it.",
+            "It went on from {}, when your HEAD was at {}: what you alone had committed in between is not in it.",
             short(base),
             short(head)
         )));

@@ -270,7 +270,7 @@ fn done(night: &Night) -> Section {
         section.lead.push(with_code(
             "Each was checked on top of those that were merged before it on ",
             branch,
-            "; the riskiest stand first here. Nothing is in your own branch yet.",
+            "; the riskiest stand first here. None of it was put into your own branch.",
         ));
     }
     section

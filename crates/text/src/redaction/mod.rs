@@ -134,6 +134,18 @@ impl Redactor {
         Rules::shipped().is_secret_name(name)
     }
 
+    /// Whether what a file of variables sets is a secret: by its name, and by its value where other things are called so too.
+    ///
+    /// ```
+    /// # use reflexion_text::redaction::Redactor;
+    /// assert!(Redactor::is_secret_setting("SHOP_API_KEY", "sesame-open-up") && Redactor::is_secret_setting("SORT_KEY", "k3-9f1"));
+    /// assert!(!Redactor::is_secret_setting("SORT_KEY", "createdAt"));
+    /// ```
+    #[must_use]
+    pub fn is_secret_setting(name: &str, value: &str) -> bool {
+        Rules::shipped().is_secret_setting(name, value)
+    }
+
     /// From now on what stands in these names is no secret: the names are in files, paths and branches for everybody
     /// to see, and records have to be found by them.
     pub fn let_stand<'a>(names: impl IntoIterator<Item = &'a str>) {

@@ -40,6 +40,8 @@ struct Variables {
     #[serde(default)]
     not: Vec<String>,
     #[serde(default)]
+    plain: Vec<String>,
+    #[serde(default)]
     words: Vec<String>,
 }
 
@@ -84,6 +86,7 @@ pub(super) struct Rules {
     always: Vec<usize>,
     names: Vec<Pattern>,
     not: Vec<Pattern>,
+    plain: Vec<Pattern>,
     words: Vec<String>,
 }
 
@@ -213,7 +216,7 @@ impl Rules {
             patterns.extend(rule.regex.iter().chain(allowed).map(|source| (rule.id.as_str(), source)));
         }
         patterns.extend(file.allowlist.regexes.iter().map(|source| ("allowlist", source)));
-        let variables = file.environment.names.iter().chain(&file.environment.not);
+        let variables = file.environment.names.iter().chain(&file.environment.not).chain(&file.environment.plain);
         patterns.extend(variables.map(|source| ("environment", source)));
         for (of, source) in patterns {
             compiled(source).map_err(|error| format!("`{of}`: {error}"))?;
@@ -232,6 +235,7 @@ impl Rules {
             allowed.stopwords.extend(file.allowlist.stopwords);
             variables.names.extend(file.environment.names);
             variables.not.extend(file.environment.not);
+            variables.plain.extend(file.environment.plain);
             variables.words.extend(file.environment.words);
             for rule in file.rules {
                 let (Some(source), None) = (rule.regex, rule.path) else { continue };
@@ -266,6 +270,7 @@ impl Rules {
             always,
             names: variables.names.iter().map(|source| Pattern::new(source)).collect(),
             not: variables.not.iter().map(|source| Pattern::new(source)).collect(),
+            plain: variables.plain.iter().map(|source| Pattern::new(source)).collect(),
             words: variables.words,
         }
     }
@@ -274,6 +279,14 @@ impl Rules {
     pub fn is_secret_name(&self, name: &str) -> bool {
         let has = |patterns: &[Pattern]| patterns.iter().filter_map(Pattern::get).any(|p| p.is_match(name.as_bytes()));
         has(&self.names) && !has(&self.not)
+    }
+
+    /// Whether what a file of variables sets is a secret by its name, and by its value where other things are called so too.
+    pub fn is_secret_setting(&self, name: &str, value: &str) -> bool {
+        let is_word =
+            value.chars().all(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '-' | '.' | ',' | ':' | '/' | '\\'));
+        let is_plain = || self.plain.iter().filter_map(Pattern::get).any(|p| p.is_match(name.as_bytes()));
+        self.is_secret_name(name) && (!is_word || is_plain())
     }
 
     /// Whether it is a word that stands in such variables and says nothing.

@@ -342,44 +342,49 @@ impl Effective {
                 self.answering_agent(named, name, key)?;
                 policy::Judge::Agent { name: name.clone() }
             }
-            JudgeKind::Model if file.model.is_some() => {
-                let name = file.model.as_deref().unwrap_or_default();
-                let alone = file.provider.is_none()
-                    && file.models.is_empty()
-                    && file.base_url.is_none()
-                    && file.key_env.is_none();
-                self.require(alone, key, "has a `model`, which stands under `models` with all that is said of it")?;
-                let Some(model) = self.named_model(name, named, timeout)? else {
-                    let hint = match nearest(name, self.file.models.keys().map(String::as_str)) {
-                        Some(meant) => format!("did you mean `{meant}`?"),
-                        None => format!("write \"models\": {{\"{name}\": {{\"provider\": …, \"model\": …}}}}"),
-                    };
-                    return Err(self
-                        .wrong(key, format!("`{key}` names the model `{name}`, which is not under `models`; {hint}")));
+            JudgeKind::Model => self.judging_model(named, key, timeout)?,
+        })
+    }
+
+    fn judging_model(
+        &self,
+        named: &BTreeMap<String, policy::Agent>,
+        key: &str,
+        timeout: Duration,
+    ) -> Result<policy::Judge, ConfigError> {
+        let file = &self.file.verification.judge;
+        if let Some(name) = &file.model {
+            let alone =
+                file.provider.is_none() && file.models.is_empty() && file.base_url.is_none() && file.key_env.is_none();
+            self.require(alone, key, "has a `model`, which stands under `models` with all that is said of it")?;
+            let Some(model) = self.named_model(name, named, timeout)? else {
+                let hint = match nearest(name, self.file.models.keys().map(String::as_str)) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => format!("write \"models\": {{\"{name}\": {{\"provider\": …, \"model\": …}}}}"),
                 };
-                policy::Judge::Model { models: vec![model.name.clone()], template: judging(model) }
-            }
-            JudgeKind::Model => {
-                let Some(provider) = file.provider else {
-                    return Err(self.wrong(key, format!("`{key}` needs a `model`, a name under `models`")));
-                };
-                let web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
-                let known = file.base_url.as_ref().is_none_or(web);
-                self.require(known, key, "has a `baseUrl` that does not begin with http:// or https://")?;
-                policy::Judge::Model {
-                    models: file.models.clone(),
-                    template: policy::Model {
-                        provider: provider.into(),
-                        name: String::new(),
-                        base_url: file.base_url.clone(),
-                        key_env: file.key_env.clone(),
-                        max_tokens: JUDGE_TOKENS,
-                        temperature_milli: None,
-                        structured: policy::Structured::On,
-                        limits: policy::Limits { timeout, concurrency: None, per_minute: None, retries: 2 },
-                    },
-                }
-            }
+                let message = format!("`{key}` names the model `{name}`, which is not under `models`; {hint}");
+                return Err(self.wrong(key, message));
+            };
+            return Ok(policy::Judge::Model { models: vec![model.name.clone()], template: judging(model) });
+        }
+        let Some(provider) = file.provider else {
+            return Err(self.wrong(key, format!("`{key}` needs a `model`, a name under `models`")));
+        };
+        let web = |url: &String| url.starts_with("http://") || url.starts_with("https://");
+        let known = file.base_url.as_ref().is_none_or(web);
+        self.require(known, key, "has a `baseUrl` that does not begin with http:// or https://")?;
+        Ok(policy::Judge::Model {
+            models: file.models.clone(),
+            template: policy::Model {
+                provider: provider.into(),
+                name: String::new(),
+                base_url: file.base_url.clone(),
+                key_env: file.key_env.clone(),
+                max_tokens: JUDGE_TOKENS,
+                temperature_milli: None,
+                structured: policy::Structured::On,
+                limits: policy::Limits { timeout, concurrency: None, per_minute: None, retries: 2 },
+            },
         })
     }
 

@@ -232,9 +232,11 @@ impl Merged {
     }
 }
 
-/// The generator is one choice, and so is an agent: a `type` from one file must not meet an `argv` from another.
+/// The generator is one choice, and so is an agent or a model: a `type` from one file must not meet an `argv` from another, nor a key another host.
 fn whole(path: &str) -> bool {
-    path == "reflexion.generator" || path.strip_prefix("agents.").is_some_and(|name| name != "default")
+    path == "reflexion.generator"
+        || path.starts_with("models.")
+        || path.strip_prefix("agents.").is_some_and(|name| name != "default")
 }
 
 fn merge(into: &mut Value, from: &Value) {

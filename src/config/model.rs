@@ -105,12 +105,7 @@ impl ModelSettings<'_> {
             return Err(effective.wrong(key, format!("`{key}` needs a `model`, the provider's name of it")));
         };
         let Some(provider) = self.provider else {
-            let names = effective.file.models.keys().map(String::as_str);
-            let hint = nearest(name, names).map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
-            let message = format!(
-                "`{key}` names the model `{name}`, which is not under `models` and has no `provider`: anthropic, openai or gemini{hint}"
-            );
-            return Err(effective.wrong(key, message));
+            return Err(effective.wrong(key, effective.without_provider(name, key)));
         };
         if let Some(url) = self.base_url {
             let known = url.starts_with("http://") || url.starts_with("https://");
@@ -136,22 +131,22 @@ impl ModelSettings<'_> {
 }
 
 impl Effective {
-    /// What is said of a model at a place. Where only its name stands there, the rest is under `models`, and what stands beside the name goes
-    /// before that.
+    /// What is said of a model at a place. Where only its name stands there, the rest is under `models`.
     pub(super) fn model_settings<'a>(&'a self, of: impl Into<ModelSettings<'a>>) -> ModelSettings<'a> {
         let here: ModelSettings<'_> = of.into();
-        let referred = here.model.filter(|_| here.provider.is_none()).and_then(|name| self.file.models.get(name));
-        let Some(there) = referred.map(ModelSettings::from) else { return here };
+        let Some((_, there)) = self.referred(&here) else { return here };
+        let there = ModelSettings::from(there);
         ModelSettings {
-            model: there.model,
-            provider: there.provider,
-            base_url: here.base_url.or(there.base_url),
-            key_env: here.key_env.or(there.key_env),
             max_tokens: here.max_tokens.or(there.max_tokens),
             temperature: here.temperature.or(there.temperature),
             structured: here.structured.or(there.structured),
             retries: here.retries.or(there.retries),
+            ..there
         }
+    }
+
+    fn referred<'a>(&'a self, here: &ModelSettings<'a>) -> Option<(&'a String, &'a ModelFile)> {
+        here.model.filter(|_| here.provider.is_none()).and_then(|name| self.file.models.get_key_value(name))
     }
 
     /// The model at a place, checked.
@@ -161,7 +156,29 @@ impl Effective {
         key: &str,
         limits: policy::Limits,
     ) -> Result<policy::Model, ConfigError> {
-        self.model_settings(of).checked(self, key, limits)
+        let here: ModelSettings<'_> = of.into();
+        // A host and the key that it gets are trusted together, so they stand together.
+        let apart = here.base_url.is_some() || here.key_env.is_some();
+        let message = "names a model that stands under `models`: its `baseUrl` and `keyEnv` stand there, too";
+        self.require(self.referred(&here).is_none() || !apart, key, message)?;
+        self.model_settings(here).checked(self, key, limits)
+    }
+
+    fn without_provider(&self, name: &str, key: &str) -> String {
+        const PROVIDERS: &str = "anthropic, openai or gemini";
+        if key.starts_with("models.") {
+            return format!("`{key}` needs a `provider`: {PROVIDERS}");
+        }
+        let hint = nearest(name, self.file.models.keys().map(String::as_str));
+        let hint = hint.map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"));
+        format!(
+            "`{key}` names the model `{name}`, which is not under `models` and has no `provider`: {PROVIDERS}{hint}"
+        )
+    }
+
+    /// Every model, whether anybody names it or not, and none with the name of an agent.
+    pub(super) fn check_models(&self, agents: &BTreeMap<String, policy::Agent>) -> Result<(), ConfigError> {
+        self.file.models.keys().try_for_each(|name| self.named_model(name, agents, Duration::ZERO).map(drop))
     }
 
     /// The model under a name, if there is one: nobody else has its name.
@@ -174,9 +191,9 @@ impl Effective {
         let Some(file) = self.file.models.get(name) else { return Ok(None) };
         let key = format!("models.{name}");
         self.require(!agents.contains_key(name), &key, "has the name of an agent: name it otherwise")?;
-        let retries = ModelSettings::from(file).retries();
-        let limits = policy::Limits { timeout, concurrency: None, per_minute: None, retries };
-        self.model(file, &key, limits).map(Some)
+        let model = ModelSettings::from(file);
+        let limits = policy::Limits { timeout, concurrency: None, per_minute: None, retries: model.retries() };
+        model.checked(self, &key, limits).map(Some)
     }
 }
 
@@ -188,15 +205,16 @@ pub(super) fn models_in_place(file: &ProjectFile) -> Vec<String> {
         DecomposeFile::Asked(asked) => Some(("decompose".to_owned(), asked.provider, &asked.model)),
         DecomposeFile::By(_) => None,
     };
+    let first = judge.models.first().cloned();
     let others = [
         ("reflexion.generator".to_owned(), generator.provider, &generator.model),
         // Of several it is the first one that is offered, and of none a fast one: no name says that.
-        ("verification.judge".to_owned(), judge.provider.filter(|_| judge.models.len() == 1), &judge.model),
+        ("verification.judge".to_owned(), judge.provider.filter(|_| judge.models.len() == 1), &first),
     ];
     let in_place = agents.chain(others).chain(asked).filter(|(_, provider, _)| provider.is_some());
     in_place
         .map(|(key, _, model)| {
-            let model = model.as_deref().or(judge.models.first().map(String::as_str)).unwrap_or("…");
+            let model = model.as_deref().unwrap_or("…");
             format!(
                 "`{key}` describes a model itself, which is going out of use: write \"models\": {{\"NAME\": {{\"model\": \"{model}\", \
                  \"provider\": …}}}} with all that is said of it, and \"model\": \"NAME\" there"
@@ -283,6 +301,14 @@ mod tests {
                 "has a `model`, which stands under `models`",
             ),
             (r#""verification": {"judge": {"type": "model"}}"#, "needs a `model`, a name under `models`"),
+            (
+                r#""decompose": {"model": "small", "baseUrl": "https://b"}"#,
+                "its `baseUrl` and `keyEnv` stand there, too",
+            ),
+            (
+                r#""reflexion": {"generator": {"type": "llm", "model": "small", "keyEnv": "K"}}"#,
+                "its `baseUrl` and `keyEnv` stand there, too",
+            ),
             (r#""verification": {"review": {"reviewer": "smal"}}"#, "names the agent `smal`"),
             (
                 r#""agents": {"small": {"type": "command", "argv": ["x"]}}, "verification": {"review": {"reviewer": "small"}}"#,
@@ -296,5 +322,7 @@ mod tests {
             let said = loaded(&format!("{{{MODELS}, {rest}}}")).unwrap_err().to_string();
             assert!(said.contains(expected), "{rest}\n  said:     {said}\n  expected: {expected}");
         }
+        let said = loaded(r#"{"models": {"small": {"model": "m"}}}"#).unwrap_err().to_string();
+        assert!(said.contains("`models.small` needs a `provider`"), "{said}");
     }
 }

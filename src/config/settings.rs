@@ -52,6 +52,7 @@ impl Effective {
         }
         self.checks()?;
         let agents = self.agents()?;
+        self.check_models(&agents.named)?;
         Ok(policy::Values {
             project: self.project(),
             run: policy::Run { budgets: self.budgets()?, decomposer: self.decomposer(&agents.named)?, ..run(file) },

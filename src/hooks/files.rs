@@ -198,8 +198,9 @@ impl CaptureFiles {
     }
 }
 
+/// Nothing is written into it.
 fn open_lock(place: &Place) -> io::Result<File> {
-    at(place, place.append_to())
+    at(place, place.open_shared())
 }
 
 /// A whole file of ours; the error of one that is not there is [`ErrorKind::NotFound`].

@@ -24,8 +24,8 @@ const MOST_BYTES_OF_ALL: u64 = 8 << 20;
 /// sandbox.
 const OF_PROJECT: &str = "**/.env*";
 
-/// Parts of the names of those that are copied and filled in: what stands in them is in git, and no secret.
-const TEMPLATES: [&str; 5] = ["example", "sample", "template", "dist", "default"];
+/// Parts of the names of those that are copied and filled in: as people use them, they are in git and hold no secret.
+const TEMPLATES: [&str; 6] = ["example", "sample", "template", "dist", "default", "defaults"];
 
 /// The variables of the files that `carry` names, whatever those are called, and of the project's `.env` files, as far as their own names are like a
 /// secret's.
@@ -36,7 +36,7 @@ pub(super) fn variables(values: &policy::Values) -> Vec<(String, String)> {
     let is_own = |dir: &str| !dir.starts_with('.') && !holds_packages(dir);
     let is_filled_in = |file: &PathBuf| {
         let name = file.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        !TEMPLATES.iter().any(|template| name.contains(template))
+        !name.split(['.', '-', '_']).any(|part| TEMPLATES.contains(&part))
     };
     let files: BTreeSet<PathBuf> =
         carried.chain(matching(root, OF_PROJECT, is_own).into_iter().filter(is_filled_in)).collect();

@@ -201,14 +201,17 @@ fn show_red(failure: &mut FailureContext, action: &Action, top: &Path) {
     });
 }
 
-/// The settings by which a hook writes lessons: as a run does it, but no program that a project names is started only because an agent stops,
-/// and the rules write the lesson then.
+/// The settings by which a hook writes lessons: as a run does it, but no program that a project names is started, and no host of its own asked,
+/// only because an agent stops; the rules write the lesson then.
 ///
 /// # Errors
 /// [`ConfigError`] if values do not fit together.
 pub fn hook_writing_settings(effective: &Effective) -> Result<Svc<dyn Settings>, ConfigError> {
     settings_from_values(effective, |values| match &values.reflexion.generator {
         policy::Generator::Command { .. } | policy::Generator::Agent { .. } => {
+            values.reflexion.generator = policy::Generator::Heuristic;
+        }
+        policy::Generator::Llm { model } if model.base_url.is_some() || model.key_env.is_some() => {
             values.reflexion.generator = policy::Generator::Heuristic;
         }
         policy::Generator::Heuristic | policy::Generator::Llm { .. } => {}

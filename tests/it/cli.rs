@@ -682,7 +682,7 @@ fn reflections_of_another_file_are_imported_once() {
     let project = Project::new(RIGHT);
     let one = |id: &str, at: &str| {
         json!({"id": id, "sessionId": "s", "taskId": "a", "subtaskId": "a", "attemptNumber": 1, "category": "edge_case",
-            "analysis": "An edge.", "suggestion": "Mind it.", "actionItems": ["x"], "confidence": 0.5, "createdAt": at})
+            "analysis": format!("An edge of {id}."), "suggestion": "Mind it.", "actionItems": ["x"], "confidence": 0.5, "createdAt": at})
     };
     let file = format!("{}\n{}\nnot json\n", one("new", "2026-02-02T00:00:00Z"), one("old", "2026-01-01T00:00:00Z"));
     fs::write(project.out.join("other.jsonl"), file).unwrap();

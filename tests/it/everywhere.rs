@@ -150,6 +150,13 @@ fn a_line_that_others_wrote_is_seen_by_no_project() {
     let listed = two.run(&["memory", "list", "--everywhere", "--json"]).exits(0).json();
     assert_eq!(listed, json!({ "reflections": [] }));
     assert!(!two.second_prompt(2).contains(ADVICE));
+    // The line that let all see it, put behind the one that took it back.
+    fs::write(&file, &good).unwrap();
+    two.run(&["memory", "retire", &id]).exits(0);
+    let retired = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{retired}{good}")).unwrap();
+    let listed = two.run(&["memory", "list", "--everywhere", "--json"]).exits(0).json();
+    assert_eq!(listed, json!({ "reflections": [] }));
     // Who cannot read it has no lessons of other projects, and works all the same.
     fs::remove_file(&file).unwrap();
     fs::create_dir(&file).unwrap();

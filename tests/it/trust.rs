@@ -276,10 +276,11 @@ fn hostile(host: &TcpListener) -> Project {
     project.config(|c| c["sandbox"] = json!("none"));
     assert_eq!(project.run(&["run"]).code, Some(0));
     project.config(|c| {
-        let model = json!({ "type": "completion", "provider": "openai", "model": "m",
+        let model = json!({ "provider": "openai", "model": "m",
             "baseUrl": format!("http://{}/v1", host.local_addr().unwrap()), "keyEnv": "OPENAI_API_KEY" });
+        c["models"]["theirs"] = model;
         c["agents"]["labels"]["easy"] = json!("model");
-        c["agents"]["model"] = model;
+        c["agents"]["model"] = json!({ "type": "completion", "model": "theirs" });
         c["sandbox"] = json!({ "command": [project.out.join("wrap")] });
     });
     project.tasks(&[task_with_check("b", &marks("own-check", "true")), task_with_check("a", "true")]);

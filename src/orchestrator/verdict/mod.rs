@@ -340,7 +340,9 @@ fn unverifiable(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Judgemen
 fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
     let timed_out = failing.is_some_and(|i| evidence.checks[i].timed_out);
     let failure = match FailureType::of(evidence.ending) {
-        failure if failure.is_of_work() && evidence.change.no_op => FailureType::EmptyChange,
+        failure if failure.is_of_work() && (evidence.change.no_op || evidence.change.files.is_empty()) => {
+            FailureType::EmptyChange
+        }
         failure if failure.is_of_work() && timed_out => FailureType::Timeout,
         failure => failure,
     };

@@ -130,13 +130,13 @@ impl Place {
         Root::make(&self.root)?.open_shared(&self.below)
     }
 
-    /// As [`Root::is_own`].
+    /// As [`Root::make_own`].
     ///
     /// # Errors
     /// If the copy cannot be written.
-    pub fn is_own(&self, file: &File) -> io::Result<bool> {
+    pub fn make_own(&self, file: &File) -> io::Result<bool> {
         match Root::open(&self.root) {
-            Ok(root) => root.is_own(&self.below, file),
+            Ok(root) => root.make_own(&self.below, file),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(e) => Err(e),
         }

@@ -3,11 +3,14 @@
 use super::root::sync;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, MetadataExt, OpenOptions};
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::SystemTime;
 
 /// How many files of one directory can be replaced at the same moment.
@@ -67,15 +70,36 @@ impl Replacement {
     }
 
     /// Makes the new file durable and puts it where nothing is; `false` if something is there.
-    pub(super) fn finish_new(self) -> io::Result<bool> {
+    pub(super) fn finish_new(mut self) -> io::Result<bool> {
         self.set_mode()?;
         self.file.sync_all()?;
-        match self.dir.hard_link(slot_name(self.slot), &self.dir, &self.name) {
-            // Its temporary name is removed when it is dropped.
+        match self.put_new() {
             Ok(()) => sync(&self.dir).map(|()| true),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(e) => Err(e),
         }
+    }
+
+    /// In one step where the file system can: a kill leaves no second name then.
+    fn put_new(&mut self) -> io::Result<()> {
+        let (from, to) = (slot_name(self.slot), Path::new(&self.name));
+        match rustix::fs::renameat_with(&self.dir, &from, &self.dir, to, RenameFlags::NOREPLACE) {
+            Ok(()) => {
+                self.finished = true;
+                Ok(())
+            }
+            // Its temporary name is removed when it is dropped.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => self.dir.hard_link(from, &self.dir, to),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Belongs to whom another file belongs to, as far as this process may give it away: root writes for others, too.
+    pub(super) fn keep_owner(&self, of: &File) -> io::Result<()> {
+        let of = of.metadata()?;
+        // Else it belongs to whoever writes it, as any file that is replaced.
+        let _ = std::os::unix::fs::fchown(&self.file, Some(of.uid()), Some(of.gid()));
+        Ok(())
     }
 
     /// Puts it in the old one's place as last changed at `modified`, not yet durable.

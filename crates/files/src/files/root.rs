@@ -206,8 +206,8 @@ impl Root {
             .map_or(Ok(file), Err)
     }
 
-    /// As [`Root::append_to`], but a file that has another name as well is opened too: nothing may be written into it before
-    /// [`Root::is_own`] says so. It can be locked.
+    /// As [`Root::append_to`], but a file that has another name as well is opened too: it can be locked, and nothing may be written into it
+    /// before [`Root::make_own`] says so.
     ///
     /// # Errors
     /// If it cannot be made, or is no regular file.
@@ -216,13 +216,13 @@ impl Root {
         self.regular(&dir, name, path, OpenOptions::new().read(true).append(true).create(true))
     }
 
-    /// Whether an open file is what the path names and has no other name. If it has one (a backup by hard links, or what somebody put
-    /// there to have it written to), a copy takes its place at this path, durably, and the other name keeps the file as it is. The caller
-    /// holds the lock under which others write, and opens the path anew where the answer is `false`.
+    /// Makes what the path names a file of its own: if it has another name as well (a backup by hard links, or what somebody put there to
+    /// have it written to), a copy takes its place at this path, durably, and the other name keeps the file as it is. The caller holds the
+    /// lock under which others write. `true` if the open file is what the path names, and its own; else the path is to be opened anew.
     ///
     /// # Errors
     /// If the copy cannot be written.
-    pub fn is_own(&self, path: &Path, file: &File) -> io::Result<bool> {
+    pub fn make_own(&self, path: &Path, file: &File) -> io::Result<bool> {
         let ours = Look::from(&file.metadata()?);
         let named = match self.stat(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -231,13 +231,15 @@ impl Root {
         if (named.device, named.inode) != (ours.device, ours.inode) {
             return Ok(false);
         }
-        if named.links == 1 {
+        // Some file systems count none.
+        if named.links <= 1 {
             return Ok(true);
         }
         let mut new = self.begin(path)?;
         let mut from = file.try_clone()?;
         from.rewind()?;
         new.fill(&mut from)?;
+        new.keep_owner(file)?;
         new.finish()?;
         Ok(false)
     }

@@ -21,6 +21,9 @@ pub(super) const STARTING: Duration = Duration::from_secs(2);
 /// A process that holds the lock says so often that it lives.
 const BEAT: Duration = Duration::from_secs(2);
 
+/// So often a file that another one took the place of is opened anew.
+const TRIES: usize = 100;
+
 /// Its name in the machine state.
 const LOCK: &str = "run.lock";
 
@@ -77,9 +80,12 @@ impl ProjectLock {
         // A file that another one took the place of is kept locked until that one is: who waits for it finds it held.
         let mut replaced = Vec::new();
         let mut file = loop {
+            if replaced.len() == TRIES {
+                return Err(std::io::Error::other("somebody puts another file in its place again and again"));
+            }
             let mut file = state.open_shared(Path::new(LOCK))?;
             match try_lock(&mut file, AT_ONCE, File::try_lock) {
-                Ok(()) if state.is_own(Path::new(LOCK), &file)? => break file,
+                Ok(()) if state.make_own(Path::new(LOCK), &file)? => break file,
                 Ok(()) => replaced.push(file),
                 Err(TryLockError::WouldBlock) => return Ok(Err(self.held(&mut file))),
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -153,7 +159,9 @@ fn beats(state_dir: PathBuf, run: RunId) -> Sender<()> {
         while ended.recv_timeout(BEAT) == Err(RecvTimeoutError::Timeout) {
             let dir = Place::with_names(&state_dir, 1).join("runs").join(run.as_str());
             if matches!(dir.look(), Ok(Some(look)) if look.kind == Kind::Dir)
-                && let Ok(file) = dir.join(RunId::ALIVE).append_to()
+                && let alive = dir.join(RunId::ALIVE)
+                && let Ok(file) = alive.open_shared()
+                && alive.make_own(&file).is_ok_and(|own| own)
             {
                 let _ = file.set_modified(SystemTime::now());
             }

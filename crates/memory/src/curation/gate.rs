@@ -158,7 +158,7 @@ pub(super) fn whole_text(reflection: &Reflection) -> String {
     all
 }
 
-/// What a reflection says, without case, punctuation and space: two with equal ones say the same.
+/// What a reflection says, without case, space and the marks at the ends of words: two with equal ones say the same.
 ///
 /// ```
 /// # use reflexion_core::domain::Reflection;
@@ -171,7 +171,14 @@ pub(super) fn whole_text(reflection: &Reflection) -> String {
 /// ```
 #[must_use]
 pub fn same_words(reflection: &Reflection) -> String {
-    plain_words(&whole_text(reflection)).join(" ")
+    let text = whole_text(reflection);
+    let ends = |c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '`' | '\'' | '"');
+    // Marks within a line of code say something: `x > 0` is another advice than `x >= 0`.
+    let words = text.split_whitespace().map(|word| match word.trim_matches(ends) {
+        "" => word,
+        bare => bare,
+    });
+    words.map(str::to_lowercase).collect::<Vec<_>>().join(" ")
 }
 
 /// Whether a text names something that the output holds.

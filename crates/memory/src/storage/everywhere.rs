@@ -7,6 +7,7 @@ use super::seal::{LineKind, Seals};
 use crate::domain::{Reflection, ReflectionId, SharedLesson, Timestamp, policy};
 use crate::files::Place;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -62,17 +63,24 @@ impl Everywhere {
     /// What other projects may see now, in the order in which that was said last.
     pub(super) fn read(&self) -> io::Result<Vec<SharedLesson>> {
         let mut lessons: Vec<SharedLesson> = Vec::new();
+        let mut taken_back: BTreeMap<ReflectionId, Timestamp> = BTreeMap::new();
         let Some(file) = open(self.log.place())? else { return Ok(lessons) };
         let belief = self.seals.belief()?;
         for_each_line(file, |line| {
             let ours = line.content.filter(|line| belief.is_ours(LineKind::Everywhere, line));
             match ours.and_then(|line| serde_json::from_slice::<Line>(bare(line)).ok()).filter(|line| line.v <= VERSION)
             {
+                // An older line that somebody has put behind the one that took it back says nothing.
+                Some(Line { what: What::Promoted { reflection, .. }, at, .. })
+                    if taken_back.get(&reflection.id).is_some_and(|back| at <= *back) => {}
                 Some(Line { what: What::Promoted { project, reflection }, .. }) => {
                     lessons.retain(|one| one.lesson.id != reflection.id);
                     lessons.push(SharedLesson { project, lesson: *reflection });
                 }
-                Some(Line { what: What::Retired { lesson }, .. }) => lessons.retain(|one| one.lesson.id != lesson),
+                Some(Line { what: What::Retired { lesson }, at, .. }) => {
+                    lessons.retain(|one| one.lesson.id != lesson);
+                    taken_back.insert(lesson, at);
+                }
                 None if line.length == 0 => {}
                 None => {
                     let path = self.path().display();

@@ -4,12 +4,15 @@ use crate::files::{Look, Place};
 use std::fs::File;
 use std::io;
 
+/// So often a file is opened anew; nobody else replaces it as often in that time.
+const TRIES: usize = 1000;
+
 /// Opens a file for appending and takes its exclusive lock; creates the file and its directories if needed.
 ///
 /// `kept` is a handle of an earlier call, used again if the path still names the same file. A file that has another name as well
-/// (a hard link) is left to that name, and a copy takes its place: see [`Place::is_own`].
+/// (a hard link) is left to that name, and a copy takes its place: see [`Place::make_own`].
 pub(super) fn append_locked(place: &Place, kept: Option<File>) -> io::Result<File> {
-    lock_current(place, kept, Place::open_shared, Place::is_own)
+    lock_current(place, kept, Place::open_shared, Place::make_own)
 }
 
 /// Opens an existing file for reading and takes its exclusive lock.
@@ -25,7 +28,7 @@ fn lock_current(
     open: impl Fn(&Place) -> io::Result<File>,
     is_current: impl Fn(&Place, &File) -> io::Result<bool>,
 ) -> io::Result<File> {
-    loop {
+    for _ in 0..TRIES {
         let file = match kept.take() {
             Some(file) => file,
             None => open(place)?,
@@ -35,6 +38,7 @@ fn lock_current(
             return Ok(file);
         }
     }
+    Err(io::Error::other("somebody puts another file in its place again and again"))
 }
 
 fn lock(file: &File) -> io::Result<()> {

@@ -9,7 +9,7 @@ pub(super) struct Briefing<'a> {
     pub(super) task: &'a str,
     /// The check commands.
     pub(super) checks: &'a str,
-    /// Whether a failure is spoken of at all; without one there is nothing to repair.
+    /// Whether a check is red; without one there is nothing to repair.
     pub(super) fails: bool,
     /// What the failing check printed.
     pub(super) output: &'a str,
@@ -19,6 +19,8 @@ pub(super) struct Briefing<'a> {
 
 const CHECKS: &str = "## Checks";
 const FAILURE: &str = "## Last failure";
+/// Of a check that is red and says nothing.
+const SILENT: &str = "It printed nothing.";
 const REFLECTIONS: &str = "## Reflections on earlier attempts";
 const TRIED: &str = "Already tried:";
 
@@ -31,7 +33,10 @@ impl<'a> Briefing<'a> {
         let (head, rest) = (&prompt[..output.start], if output.is_empty() { prompt } else { &prompt[output.end..] });
         let output = &prompt[output];
         let head_end = find_line(head, FAILURE).or_else(|| find_line(head, REFLECTIONS)).unwrap_or(head.len());
-        let fails = find_line(head, FAILURE).is_some();
+        // An attempt that failed beside its checks, because it changed nothing, shows nothing to repair.
+        let failure = find_line(head, FAILURE).map_or("", |at| &head[at..]);
+        let failure = &failure[..find_line(failure, REFLECTIONS).unwrap_or(failure.len())];
+        let fails = !output.is_empty() || failure.contains(SILENT);
         let checks_start = find_line(&head[..head_end], CHECKS).unwrap_or(head_end);
         let reflections = find_line(rest, REFLECTIONS).map_or("", |at| &rest[at..]);
         let reflections = fenced(reflections, "reflections").map_or("", |found| &reflections[found]);
@@ -75,6 +80,15 @@ mod tests {
             let read = Briefing::read(&prompt);
             assert!(read.fails && read.output.trim().starts_with("boom"), "{}", read.output);
         }
+    }
+
+    #[test]
+    fn an_attempt_that_failed_beside_its_checks_shows_nothing_to_repair() {
+        let prompt =
+            |said: &str| format!("# Task: x\n\n## Last failure\n\nThis is attempt 2 of 3. Attempt 1 failed{said}\n");
+        assert!(!Briefing::read(&prompt(": it changed nothing.")).fails);
+        assert!(!Briefing::read(&prompt(".\n\n## Reflections on earlier attempts\n\nIt printed nothing.")).fails);
+        assert!(Briefing::read(&prompt(": check `t` is red (exit status 1).\n\nIt printed nothing.")).fails);
     }
 
     #[test]

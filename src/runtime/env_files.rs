@@ -68,7 +68,8 @@ fn secrets_in(files: impl Iterator<Item = PathBuf>) -> Vec<(String, String)> {
             found.extend(variables.iter().filter_map(password_in));
             found.extend(variables.into_iter().filter(|(name, value)| Redactor::is_secret_setting(name, value)));
             if !is_other(&file) {
-                found.extend(pieces_behind(&text, Redactor::is_secret_name));
+                let pieces = pieces_behind(&text, Redactor::is_secret_name).into_iter();
+                found.extend(pieces.filter(|(name, piece)| Redactor::is_secret_setting(name, piece)));
             }
         }
     }

@@ -356,7 +356,7 @@ impl Effective {
         if let Some(name) = &file.model {
             let alone =
                 file.provider.is_none() && file.models.is_empty() && file.base_url.is_none() && file.key_env.is_none();
-            self.require(alone, key, "has a `model`, which stands under `models` with all that is said of it")?;
+            self.require(alone, key, "has a `model`: its provider, host and key stand under `models`")?;
             let Some(model) = self.named_model(name, named, timeout)? else {
                 let hint = match nearest(name, self.file.models.keys().map(String::as_str)) {
                     Some(meant) => format!("did you mean `{meant}`?"),

@@ -217,7 +217,7 @@ pub(super) fn models_in_place(file: &ProjectFile) -> Vec<String> {
             let model = model.as_deref().unwrap_or("…");
             format!(
                 "`{key}` describes a model itself, which is going out of use: write \"models\": {{\"NAME\": {{\"model\": \"{model}\", \
-                 \"provider\": …}}}} with all that is said of it, and \"model\": \"NAME\" there"
+                 \"provider\": …}}}} with its host and key, and \"model\": \"NAME\" there"
             )
         })
         .collect()
@@ -298,7 +298,7 @@ mod tests {
             ),
             (
                 r#""verification": {"judge": {"type": "model", "model": "small", "keyEnv": "K"}}"#,
-                "has a `model`, which stands under `models`",
+                "has a `model`: its provider, host and key stand under `models`",
             ),
             (r#""verification": {"judge": {"type": "model"}}"#, "needs a `model`, a name under `models`"),
             (

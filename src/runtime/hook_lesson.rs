@@ -23,7 +23,7 @@ use std::path::Path;
 /// Of a tool's answer or a prompt at most this much is read, at its end: there a command says what failed.
 const TEXT_BYTES: usize = 128 << 10;
 
-/// So much of a command line stands for it in the rules' evidence, and names it in a lesson.
+/// How much, at most, of a command line stands for it in the rules' evidence, and names it in a lesson.
 const COMMAND_BYTES: usize = 160;
 
 /// What a tool's answer says of the command that it ran.

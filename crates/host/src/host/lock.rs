@@ -21,7 +21,7 @@ pub(super) const STARTING: Duration = Duration::from_secs(2);
 /// A process that holds the lock says so often that it lives.
 const BEAT: Duration = Duration::from_secs(2);
 
-/// So often a file that another one took the place of is opened anew.
+/// How often, at most, a file that another one took the place of is opened anew.
 const TRIES: usize = 100;
 
 /// Its name in the machine state.

@@ -4,7 +4,7 @@ use crate::files::{Look, Place};
 use std::fs::File;
 use std::io;
 
-/// So often a file is opened anew; nobody else replaces it as often in that time.
+/// How often, at most, a file is opened anew; nobody replaces it as often by accident.
 const TRIES: usize = 1000;
 
 /// Opens a file for appending and takes its exclusive lock; creates the file and its directories if needed.

@@ -1,7 +1,7 @@
 //! Nobody is asked.
 
 use crate::domain::{ProposedPart, Task};
-use crate::services::{Decomposer, DecomposerError, UsageMeter};
+use crate::services::{AskError, Decomposer, UsageMeter};
 use async_trait::async_trait;
 
 /// Leaves every task as it is.
@@ -10,7 +10,7 @@ pub struct Nobody;
 
 #[async_trait]
 impl Decomposer for Nobody {
-    async fn propose(&self, _: &Task, _: &UsageMeter) -> Result<Vec<ProposedPart>, DecomposerError> {
+    async fn propose(&self, _: &Task, _: &UsageMeter) -> Result<Vec<ProposedPart>, AskError> {
         Ok(Vec::new())
     }
 }

@@ -1,8 +1,8 @@
 //! REFLECT: what a failure looks like, the lesson it teaches, and the life of that lesson.
 //!
 //! [`Signatures`] reads a check's output into a signature. A generator makes a draft of a failure context: the
-//! [`Heuristic`] by rules, [`CommandGenerator`] by any program, [`AgentGenerator`] by a configured agent.
-//! [`with_policies`] puts a time limit around one, and [`Fallback`] lets the heuristic answer when it fails, so that the
+//! [`Heuristic`] by rules, [`AskedGenerator`] by asking a program, an agent or a language model.
+//! [`Limited`] puts a time limit around one, and [`Fallback`] lets the heuristic answer when it fails, so that the
 //! assembled generator always answers. [`ReflectionServiceLive`] makes a reflection of the draft, stores, recalls and
 //! formats it; it starts no process of its own.
 
@@ -17,7 +17,7 @@ mod signature;
 mod trajectory;
 
 pub use explained::{Decided, ExplainedLesson};
-pub use generators::{AgentGenerator, CommandGenerator, Fallback, LlmGenerator, with_policies};
+pub use generators::{AskedGenerator, Fallback, Limited};
 pub use heuristic::{Heuristic, lacks_something};
 pub use service::ReflectionServiceLive;
 pub use signature::Signatures;

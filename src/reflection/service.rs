@@ -31,7 +31,7 @@ const SAME: f64 = 0.6;
 
 /// The live [`ReflectionService`]: asks the generator, completes its draft, and leaves keeping to the storage.
 ///
-/// Whether it always answers depends on the generator: put [`with_policies`](super::with_policies) and a [`Fallback`](super::Fallback) around
+/// Whether it always answers depends on the generator: put [`Limited`](super::Limited) and a [`Fallback`](super::Fallback) around
 /// it if it shall, as [`runtime`](crate::runtime) does with every generator. It starts
 /// no process and reads no clock but the port.
 pub struct ReflectionServiceLive {

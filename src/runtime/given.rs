@@ -460,7 +460,7 @@ mod tests {
         }
         let (go, wait) = std::sync::mpsc::channel();
         let given = GivenGenerator(Arc::new(Blocks(Mutex::new(wait))));
-        let limited = crate::reflection::with_policies(Arc::new(given), Duration::from_millis(50));
+        let limited = crate::reflection::Limited { inner: Arc::new(given), limit: Duration::from_millis(50) };
         let error = limited.generate(&crate::reflection::test_failure(), &UsageMeter::default()).await.unwrap_err();
         assert!(matches!(error, GeneratorError::Timeout(_)), "{error}");
         drop(go);

@@ -4,25 +4,26 @@ use super::agents::{AgentSet, Parts};
 use super::events::TracedEvents;
 use super::files::task_file;
 use super::given::guarded;
-use super::judges::JudgeParts;
 use super::models::ModelSet;
 use super::policies::GuardedModels;
 use super::redacted::RedactedRunner;
 use super::runs::runs;
 use super::settings::settings_of_current_dir;
 use super::{judges, notify, shared};
+use crate::asking::{ConfiguredRespondents, ConfiguredRespondentsParams};
 use crate::decomposition::AskedDecomposer;
-use crate::domain::policy;
+use crate::domain::{Origin, policy};
 use crate::hooks::AttemptCaptures;
 use crate::host::{
     HostKeepAwake, HostRemote, HostRunner, HostWorkspaces, HostWorkspacesParams, ProjectLock, SystemClock,
 };
 use crate::layer::{Layers, Svc};
-use crate::reflection::{AgentGenerator, CommandGenerator, Heuristic, LlmGenerator, Signatures};
+use crate::reflection::{AskedGenerator, Heuristic, Signatures};
 use crate::services::{
     Captures, Clock, CommandRunner, CompletionVerifier, Decomposer, EventSink, FailureReader, Generator, Journal,
-    Judge, KeepAwake, Lessons, Models, Notifiers, Orchestrator, ProgressJudge, ReflectionService, Remote, RunLock,
-    Runs, Settings, Storage, SubagentError, Subagents, Tasks, Transcripts, Verdicts, Verifier, Workspaces,
+    Judge, KeepAwake, Lessons, Models, Notifiers, Orchestrator, ProgressJudge, ReflectionService, Remote, Respondents,
+    RunLock, Runs, Settings, Storage, SubagentError, Subagents, Tasks, Transcripts, Verdicts, Verifier, Who,
+    Workspaces,
 };
 use crate::storage::{JsonlStorage, LessonFiles, RunJournal, Seals, TranscriptFiles, VerdictFiles};
 use crate::verification::judging::Authors;
@@ -46,6 +47,7 @@ pub fn live() -> Layers {
         transcripts,             // what agents did, step by step, per run
         models,                  // language models, each behind its policies
         subagents,               // the configured agents, each behind its policies (`policies.rs`)
+        respondents,             // programs, agents and models that are asked for an answer
         failure_reader,          // failure signatures
         verifier,                // checks
         judge,                   // who is asked where the facts leave it open
@@ -78,6 +80,7 @@ pub fn reflection_service_live() -> Layers {
         command_runner,
         models,
         subagents,
+        respondents,
         storage,
         lessons,
         generator,
@@ -148,20 +151,30 @@ async fn verifier(
     Ok(Svc::new(Checks::new(runner.into_arc(), reader.into_arc(), settings.environment().deny.clone())))
 }
 
-async fn judge(
+async fn respondents(
     settings: Svc<dyn Settings>,
     runner: Svc<dyn CommandRunner>,
     subagents: Svc<dyn Subagents>,
     models: Svc<dyn Models>,
     clock: Svc<dyn Clock>,
-) -> Result<Svc<dyn Judge>, SubagentError> {
-    let parts = JudgeParts {
+) -> Result<Svc<dyn Respondents>, Infallible> {
+    Ok(Svc::new(ConfiguredRespondents::new(ConfiguredRespondentsParams {
         runner: runner.into_arc(),
         subagents: subagents.into_arc(),
         models: models.into_arc(),
         clock: clock.into_arc(),
-    };
-    Ok(judges::judge(&*settings, parts)?.into())
+        dir: settings.project().root.clone(),
+        env_deny: settings.environment().deny.clone(),
+        places: settings.project().asked_dir(),
+    })))
+}
+
+async fn judge(
+    settings: Svc<dyn Settings>,
+    respondents: Svc<dyn Respondents>,
+    clock: Svc<dyn Clock>,
+) -> Result<Svc<dyn Judge>, SubagentError> {
+    Ok(judges::judge(&*settings, &*respondents, clock.into_arc())?.into())
 }
 
 async fn remote(runner: Svc<dyn CommandRunner>) -> Result<Svc<dyn Remote>, Infallible> {
@@ -176,21 +189,14 @@ async fn completion_verifier(
     settings: Svc<dyn Settings>,
     judge: Svc<dyn Judge>,
     remote: Svc<dyn Remote>,
-    subagents: Svc<dyn Subagents>,
-    models: Svc<dyn Models>,
-    clock: Svc<dyn Clock>,
+    respondents: Svc<dyn Respondents>,
 ) -> Result<Svc<dyn CompletionVerifier>, SubagentError> {
-    let (subagents, clock) = (subagents.into_arc(), clock.into_arc());
-    let committee = judges::committee(&*settings, &*subagents, &models.into_arc(), &clock)?;
+    let verification = settings.verification();
+    let committee = judges::committee(verification, &*respondents)?;
     Ok(Svc::new(Completion::new(CompletionParams {
-        policy: settings.verification().clone(),
+        policy: verification.clone(),
         judge: judge.into_arc(),
-        authors: Authors {
-            subagents,
-            clock,
-            limit: settings.verification().judge_timeout,
-            places: settings.project().asked_dir(),
-        },
+        authors: Authors { respondents: respondents.into_arc(), limit: verification.judge_timeout },
         reviewer: committee.reviewer,
         auditor: committee.auditor,
         remote: remote.into_arc(),
@@ -220,41 +226,39 @@ async fn lessons(settings: Svc<dyn Settings>) -> Result<Svc<dyn Lessons>, Infall
 /// The configured generator. Its time limit and the heuristic behind it are the reflection service's: one that is swapped in has them too.
 async fn generator(
     settings: Svc<dyn Settings>,
-    runner: Svc<dyn CommandRunner>,
-    subagents: Svc<dyn Subagents>,
-    models: Svc<dyn Models>,
+    respondents: Svc<dyn Respondents>,
 ) -> Result<Svc<dyn Generator>, SubagentError> {
-    Ok(match &settings.reflexion().generator {
-        policy::Generator::Heuristic => Svc::new(Heuristic),
-        policy::Generator::Command { argv } => Svc::new(CommandGenerator {
-            runner: runner.into_arc(),
-            argv: argv.clone(),
-            dir: settings.project().root.clone(),
-            env_deny: settings.environment().deny.clone(),
-            timeout: settings.reflexion().generation_timeout,
-        }),
+    let reflexion = settings.reflexion();
+    let (who, origin) = match &reflexion.generator {
+        policy::Generator::Heuristic => return Ok(Svc::new(Heuristic)),
+        policy::Generator::Command { argv } => (Who::Program { argv: argv.clone() }, Origin::Command),
         policy::Generator::Agent { name } => {
-            let places = settings.project().asked_dir();
-            Svc::new(AgentGenerator::new(name, subagents.get(name)?)?.asked_in(places))
+            let cannot = "write reflections; name another agent in `reflexion.generator.agent`, or use a generator of \
+                          another type";
+            (Who::Agent { name: name.clone(), cannot: cannot.to_owned() }, Origin::Agent)
         }
-        policy::Generator::Llm { model } => Svc::new(LlmGenerator::open(&*models, model)),
-    })
+        policy::Generator::Llm { model } => (one_model(model), Origin::Llm { model: model.name.clone() }),
+    };
+    Ok(Svc::new(AskedGenerator { who: respondents.open(who, reflexion.generation_timeout)?, origin }))
 }
 
 async fn decomposer(
     settings: Svc<dyn Settings>,
-    subagents: Svc<dyn Subagents>,
-    models: Svc<dyn Models>,
-    clock: Svc<dyn Clock>,
+    respondents: Svc<dyn Respondents>,
 ) -> Result<Svc<dyn Decomposer>, SubagentError> {
-    Ok(match &settings.run().decomposer {
-        policy::Decomposer::Nobody => Svc::new(decomposition::Nobody),
+    let (who, limit) = match &settings.run().decomposer {
+        policy::Decomposer::Nobody => return Ok(Svc::new(decomposition::Nobody)),
         policy::Decomposer::Agent { name, timeout } => {
-            let places = settings.project().asked_dir();
-            Svc::new(AskedDecomposer::agent(name, subagents.get(name)?, clock.into_arc(), *timeout)?.asked_in(places))
+            let cannot = "split tasks; name another agent in `decompose.agent`".to_owned();
+            (Who::Agent { name: name.clone(), cannot }, *timeout)
         }
-        policy::Decomposer::Llm { model } => Svc::new(AskedDecomposer::model(&*models, model)),
-    })
+        policy::Decomposer::Llm { model } => (one_model(model), model.limits.timeout),
+    };
+    Ok(Svc::new(AskedDecomposer { who: respondents.open(who, limit)? }))
+}
+
+fn one_model(model: &policy::Model) -> Who {
+    Who::Model { wanted: vec![model.name.clone()], template: model.clone() }
 }
 
 async fn journal(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Journal>, Infallible> {

@@ -3,7 +3,7 @@
 use crate::layer::Svc;
 use crate::notify::{Bell, BellParams, Watched};
 use crate::orchestrator::{Loop, Services};
-use crate::reflection::{Fallback, ReflectionServiceLive, with_policies};
+use crate::reflection::{Fallback, Limited, ReflectionServiceLive};
 use crate::services::{
     Captures, Clock, CompletionVerifier, Decomposer, EventSink, Generator, Journal, Lessons, Notifiers, Orchestrator,
     ProgressJudge, ReflectionService, RunLock, Settings, Storage, Subagents, Tasks, Transcripts, Verdicts, Verifier,
@@ -20,7 +20,7 @@ pub(super) async fn reflection_service(
     generator: Svc<dyn Generator>,
     clock: Svc<dyn Clock>,
 ) -> Result<Svc<dyn ReflectionService>, Infallible> {
-    let first = with_policies(generator.into_arc(), settings.reflexion().generation_timeout);
+    let first = Arc::new(Limited { inner: generator.into_arc(), limit: settings.reflexion().generation_timeout });
     Ok(Svc::new(ReflectionServiceLive {
         storage: storage.into_arc(),
         lessons: lessons.into_arc(),

@@ -7,7 +7,7 @@ use reflexion::domain::policy::Decompose;
 use reflexion::domain::{ProposedPart, RunId, Task, Usage};
 use reflexion::layer::Svc;
 use reflexion::services::{
-    Decomposer, DecomposerError, Orchestrator, RunRequest, Settings, Start, Subagents, Tasks, UsageMeter, Workspaces,
+    AskError, Decomposer, Orchestrator, RunRequest, Settings, Start, Subagents, Tasks, UsageMeter, Workspaces,
 };
 use reflexion::testing::{MemoryTasks, MemoryWorkspaces, ScriptedSubagent};
 use reflexion::{runtime, testing};
@@ -158,7 +158,7 @@ struct Proposes(usize);
 
 #[async_trait]
 impl Decomposer for Proposes {
-    async fn propose(&self, _: &Task, spent: &UsageMeter) -> Result<Vec<ProposedPart>, DecomposerError> {
+    async fn propose(&self, _: &Task, spent: &UsageMeter) -> Result<Vec<ProposedPart>, AskError> {
         spent.add(Usage { input: Some(7), ..Usage::default() });
         let part = |n| ProposedPart { title: format!("part {n}"), description: "x".to_owned() };
         Ok((0..self.0).map(part).collect())

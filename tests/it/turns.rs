@@ -1,6 +1,7 @@
 //! Turns: what an agent is told in the same conversation, and when an attempt is over, on the shipped doubles.
 
 use async_trait::async_trait;
+use reflexion::asking::{ConfiguredRespondents, ConfiguredRespondentsParams};
 use reflexion::domain::{
     AgentReport, CompactionAction, CompactionVerdict, CompletionVerdict, Ending, EventKind, GateOutcome, GateReport,
     JournalEntry, Opinion, Role, RunId, RunReport, Severity, Standing, StuckReason, StuckVerdict, Task, ToolKind,
@@ -9,9 +10,9 @@ use reflexion::domain::{
 use reflexion::layer::Svc;
 use reflexion::services::{
     Abilities, AgentRequest, CompactionQuestion, CompletionVerifier, Conversation, EventSink, Journal, Judge,
-    JudgeError, JudgeQuestion, MockRemote, MockSubagents, Mode, OpenQuestion, Orchestrator, ProgressJudge, RetryFrom,
-    RunRequest, Settings, StuckQuestion, Subagent, SubagentError, Subagents, Tasks, Transcripts, TurnEvidence,
-    UsageMeter, Verdicts, Verifier, Workspaces,
+    JudgeError, JudgeQuestion, MockCommandRunner, MockModels, MockRemote, MockSubagents, Mode, OpenQuestion,
+    Orchestrator, ProgressJudge, RetryFrom, RunRequest, Settings, StuckQuestion, Subagent, SubagentError, Subagents,
+    Tasks, Transcripts, TurnEvidence, UsageMeter, Verdicts, Verifier, Workspaces,
 };
 use reflexion::storage::{MemoryJournal, MemoryTranscripts, MemoryVerdicts};
 use reflexion::testing::{
@@ -149,11 +150,19 @@ impl Judge for Dear {
 
 /// A verifier that asks [`Dear`] what it thinks, and whoever may assess the work.
 fn asking(self_assessment: policy::SelfAssessment, agents: impl Subagents + 'static) -> CompletionParams {
-    let (subagents, clock) = (Arc::new(agents), Arc::new(testing::TestClock::new()));
+    let respondents = ConfiguredRespondents::new(ConfiguredRespondentsParams {
+        runner: Arc::new(MockCommandRunner::new()),
+        subagents: Arc::new(agents),
+        models: Arc::new(MockModels::new()),
+        clock: Arc::new(testing::TestClock::new()),
+        dir: "/dev/null".into(),
+        env_deny: Vec::new(),
+        places: "/dev/null/asked".into(),
+    });
     CompletionParams {
         policy: policy::Verification { self_assessment, ..Default::default() },
         judge: Arc::new(Dear),
-        authors: Authors { subagents, clock, limit: Duration::from_secs(60), places: "/dev/null/asked".into() },
+        authors: Authors { respondents: Arc::new(respondents), limit: Duration::from_secs(60) },
         reviewer: None,
         auditor: None,
         remote: Arc::new(MockRemote::new()),

@@ -1,16 +1,12 @@
-//! Who writes reflections: any program, a configured agent, and the two wrappers that make either dependable.
+//! Who writes reflections, and the two wrappers that make anybody dependable.
 //!
-//! The assembled generator reads from the outside in: [`Fallback`] (the heuristic answers if the rest fails), the
-//! policies of [`with_policies`] (ordinary tower layers, among them the time limit), and the generator itself.
+//! The assembled generator reads from the outside in: [`Fallback`] (the heuristic answers if the rest fails), [`Limited`], and the
+//! generator itself: [`AskedGenerator`], the heuristic, or a program's own.
 
-mod agent;
-mod command;
+mod asked;
 mod fallback;
-mod llm;
-mod policies;
+mod limited;
 
-pub use agent::AgentGenerator;
-pub use command::CommandGenerator;
+pub use asked::AskedGenerator;
 pub use fallback::Fallback;
-pub use llm::LlmGenerator;
-pub use policies::with_policies;
+pub use limited::Limited;

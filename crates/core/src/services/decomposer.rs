@@ -1,9 +1,8 @@
 //! Proposing the parts of a task.
 
-use super::UsageMeter;
+use super::{AskError, UsageMeter};
 use crate::domain::{ProposedPart, Task};
 use async_trait::async_trait;
-use std::time::Duration;
 
 /// Says in which parts a task should be worked on.
 ///
@@ -17,20 +16,6 @@ pub trait Decomposer: Send + Sync {
     /// added to `spent` as soon as they are known, because it may fail or be dropped afterwards.
     ///
     /// # Errors
-    /// [`DecomposerError`]; the task is then worked on as a whole.
-    async fn propose(&self, task: &Task, spent: &UsageMeter) -> Result<Vec<ProposedPart>, DecomposerError>;
-}
-
-/// Why there is no proposal.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum DecomposerError {
-    /// Whoever should answer could not, or reported an error.
-    #[error("{0}")]
-    Failed(String),
-    /// The answer holds no parts.
-    #[error("the answer cannot be read: {0}")]
-    Unreadable(String),
-    /// It took too long.
-    #[error("no answer within {} s", .0.as_secs_f64())]
-    Timeout(Duration),
+    /// [`AskError`]; the task is then worked on as a whole.
+    async fn propose(&self, task: &Task, spent: &UsageMeter) -> Result<Vec<ProposedPart>, AskError>;
 }

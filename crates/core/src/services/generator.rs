@@ -1,7 +1,7 @@
 //! Writing reflections.
 
 use crate::domain::{Draft, FailureContext};
-use crate::services::UsageMeter;
+use crate::services::{AskError, UsageMeter};
 use async_trait::async_trait;
 use std::time::Duration;
 
@@ -32,4 +32,14 @@ pub enum GeneratorError {
     /// It took longer than `generationTimeoutMs`.
     #[error("timeout: no answer within {} s", .0.as_secs_f64())]
     Timeout(Duration),
+}
+
+impl From<AskError> for GeneratorError {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Timeout(limit) => Self::Timeout(limit),
+            AskError::Failed(why) => Self::GenerationFailed(why),
+            AskError::Unreadable(why) => Self::Parse(why),
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::domain::{
     Allow, Change, CheckReport, CompactionVerdict, CompletionVerdict, Ending, Expects, GateReport, Opinion, Risk,
     SessionId, StuckVerdict, Trace,
 };
-use crate::services::{OwnWork, UsageMeter};
+use crate::services::{AskError, OwnWork, UsageMeter};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -151,6 +151,16 @@ pub enum JudgeError {
     /// What it said is no verdict.
     #[error("the judge's answer is no verdict: {0}")]
     Unreadable(String),
+}
+
+impl From<AskError> for JudgeError {
+    fn from(error: AskError) -> Self {
+        match error {
+            AskError::Timeout(limit) => Self::Timeout(limit),
+            AskError::Failed(why) => Self::Failed(why),
+            AskError::Unreadable(why) => Self::Unreadable(why),
+        }
+    }
 }
 
 /// Looks at an agent that says nothing, or that forgot. Facts first; the judge, if there is one, where they are silent.

@@ -1,5 +1,4 @@
-//! The contracts: one port per file, with its error; no implementation stands here. [`AnsweringAgent`] is not one: it is
-//! the one way in which steps put a question to whatever agent is behind the port.
+//! The contracts: one port per file, with its error; no implementation stands here.
 //!
 //! A port is a narrow, object-safe trait. Its documentation says its role, who calls it, what is durable when it
 //! returns, and what may be repeated or lost.
@@ -15,6 +14,7 @@
 //! | [`Subagents`], [`Subagent`] | one agent run | `subagents` | `testing::ScriptedSubagent`, `testing::Cassette` |
 //! | [`Transcripts`], [`AgentWatch`] | what agents did, step by step | `storage` | `storage::MemoryTranscripts` |
 //! | [`Models`], [`Model`] | one prompt in, one text out | `llm` | mock, `testing::Cassette` |
+//! | [`Respondents`], [`Respondent`] | a question in, an answer of a given form out, whoever gives it | `asking` | mock |
 //! | [`Verifier`] | runs checks, reads failures | `verification` | `testing::ScriptedVerifier` |
 //! | [`FailureReader`] | what a failure looks like | `reflection` | the real one, it is pure |
 //! | [`Generator`] | a lesson from a failure | `reflection` | `testing::CannedGenerator` |
@@ -40,8 +40,6 @@
 //!
 //! With the feature `testing` every port has a `mockall` mock: `MockStorage`, `MockGenerator`, …
 
-mod answer;
-mod asked_place;
 mod captures;
 mod changes;
 mod clock;
@@ -61,6 +59,7 @@ mod orchestrator;
 mod reflection;
 mod registry;
 mod remote;
+mod respondent;
 mod run_lock;
 mod runs;
 mod settings;
@@ -74,8 +73,6 @@ mod verifier;
 mod work_tree;
 mod workspace;
 
-pub use answer::*;
-pub use asked_place::HELD;
 pub use captures::*;
 pub use changes::*;
 pub use clock::*;
@@ -94,6 +91,7 @@ pub use notifier::*;
 pub use orchestrator::*;
 pub use reflection::*;
 pub use remote::*;
+pub use respondent::*;
 pub use run_lock::*;
 pub use runs::*;
 pub use settings::*;

@@ -9,6 +9,7 @@ crate::service!(
     crate::services::Subagents,
     crate::services::Transcripts,
     crate::services::Models,
+    crate::services::Respondents,
     crate::services::Verdicts,
     crate::services::Captures,
     crate::services::Verifier,

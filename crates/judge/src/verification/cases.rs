@@ -6,7 +6,7 @@ use super::gates::fixture::{Turn, turn};
 use super::judging::Authors;
 use super::{Completion, CompletionParams};
 use crate::domain::{CompletionVerdict, Opinion, Standing, ToolKind, policy};
-use crate::services::{CompletionVerifier, JudgeError, MockClock, MockJudge, MockRemote, MockSubagents};
+use crate::services::{CompletionVerifier, JudgeError, MockJudge, MockRemote, MockRespondents};
 use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,9 +44,7 @@ fn with_tool(turn: Turn, call: &Value) -> Turn {
 }
 
 async fn verdict(turn: Turn, policy: policy::Verification, judge: MockJudge) -> CompletionVerdict {
-    let (subagents, clock) = (Arc::new(MockSubagents::new()), Arc::new(MockClock::new()));
-    let places = "/dev/null/asked".into();
-    let authors = Authors { subagents, clock, limit: Duration::ZERO, places };
+    let authors = Authors { respondents: Arc::new(MockRespondents::new()), limit: Duration::ZERO };
     let params = CompletionParams {
         policy,
         judge: Arc::new(judge),

@@ -251,11 +251,8 @@ fn pushes(turn: &TurnEvidence) -> Pushed {
 mod tests {
     use super::super::gates::fixture::{Turn, turn};
     use super::*;
-    use crate::domain::{AgentReport, Severity, Usage};
-    use crate::services::{
-        Abilities, Ci, Earlier, MockClock, MockJudge, MockRemote, MockSubagent, MockSubagents, OwnWork, PullRequest,
-        Subagent,
-    };
+    use crate::domain::{Severity, Usage};
+    use crate::services::{Ci, Earlier, MockJudge, MockRemote, MockRespondent, MockRespondents, OwnWork, PullRequest};
     use std::time::Duration;
 
     fn params() -> CompletionParams {
@@ -270,21 +267,18 @@ mod tests {
     }
 
     fn nobody() -> Authors {
-        let (subagents, clock) = (Arc::new(MockSubagents::new()), Arc::new(MockClock::new()));
-        Authors { subagents, clock, limit: Duration::from_secs(60), places: "/dev/null/asked".into() }
+        Authors { respondents: Arc::new(MockRespondents::new()), limit: Duration::from_secs(60) }
     }
 
     /// A worker that can be asked about its work, and answers like this.
     fn worker(answer: &'static str) -> Authors {
-        let (mut agent, mut agents, mut clock) = (MockSubagent::new(), MockSubagents::new(), MockClock::new());
-        agent.expect_abilities().return_const(Abilities { read_only: true, fork: true, resume: true });
-        agent.expect_run().returning(|_| {
-            Ok(AgentReport { message: answer.to_owned(), ..AgentReport::new(crate::domain::Ending::Finished) })
+        let mut respondents = MockRespondents::new();
+        respondents.expect_author().returning(move |_, _| {
+            let mut agent = MockRespondent::new();
+            agent.expect_answer().returning(move |_, _, _| Ok(answer.to_owned()));
+            Ok(Arc::new(agent))
         });
-        let agent: Arc<dyn Subagent> = Arc::new(agent);
-        agents.expect_get().returning(move |_| Ok(Arc::clone(&agent)));
-        clock.expect_new_id().return_const("0190".to_owned());
-        Authors { subagents: Arc::new(agents), clock: Arc::new(clock), ..nobody() }
+        Authors { respondents: Arc::new(respondents), ..nobody() }
     }
 
     fn judge(answer: Result<Opinion, JudgeError>) -> Arc<dyn Judge> {

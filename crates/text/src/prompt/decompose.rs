@@ -58,14 +58,6 @@ pub fn decompose_schema() -> Value {
     })
 }
 
-/// The question once more, after an answer that cannot be read.
-#[must_use]
-pub fn decompose_again(prompt: &str, error: &PartsError) -> String {
-    format!(
-        "{prompt}\nYou were asked this before, and your answer could not be read: {error}. Answer with the JSON object alone.\n"
-    )
-}
-
 /// Why an answer holds no parts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PartsError {

@@ -31,14 +31,14 @@ pub use budget::{
     printable_json, shorten, stderr_end,
 };
 pub use completion::{CompletionPrompt, Fixed, ShownFile};
-pub use decompose::{PartsError, decompose_again, decompose_prompt, decompose_schema, parse_parts};
+pub use decompose::{PartsError, decompose_prompt, decompose_schema, parse_parts};
 pub use feedback::{Feedback, ask_for_test, nudge, with_finding};
 pub use fence::{as_compared, fence, fenced, without_fences};
 pub use json::{beginning, objects};
 pub use judge::*;
 pub use quote::{quote_name, quote_names};
 pub use readable::{readable_diff, readable_output, relative};
-pub use reflect::{reflect_again, reflect_prompt, reflect_schema};
+pub use reflect::{reflect_prompt, reflect_schema};
 pub use reflections::{OthersLesson, format_recalled, format_reflections};
 pub use reply::{ParseError, Reply, certainty, parse_reply};
 pub use steps::AgentSteps;

@@ -122,15 +122,6 @@ pub fn reflect_schema() -> serde_json::Value {
     })
 }
 
-/// The question once more, after an answer that cannot be read.
-#[must_use]
-pub fn reflect_again(prompt: &str, error: &super::ParseError) -> String {
-    format!(
-        "{prompt}\nYou were asked this before, and your answer could not be read: {error}. Answer with the JSON object \
-         alone, every field of it.\n"
-    )
-}
-
 /// What the runtime itself recorded, a fact a line.
 fn facts(failure: &FailureContext) -> String {
     let mut lines = vec![

@@ -1,20 +1,14 @@
 //! The ancestor's test cases, as data, run through what is here. Expectations marked as quirks are ignored; every other
 //! line either holds or is an exception with its reason.
 
-use super::judges::test_question::template;
 use super::{
-    FastModel, FastModelParams, Who, assessment_schema, cross_check, read_assessment, read_compaction, read_stuck,
-    read_verdict, split, who_acts,
+    Who, assessment_schema, cross_check, read_assessment, read_compaction, read_stuck, read_verdict, split, who_acts,
 };
 use crate::domain::{Action, GateOutcome, Opinion, Outcome, SessionId, Severity, ToolKind, ToolStatus, Trace};
 use crate::prompt::{TurnParts, self_assessment_prompt};
-use crate::services::{MockClock, MockModels, ModelError};
-use futures_util::FutureExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 /// What came of a line.
 enum Line {
@@ -182,27 +176,6 @@ fn who_must_act_is_told_apart() {
     });
     run("probes.jsonl", Some("human-action"), &[], |case| {
         equal(class(&case["input"]["item"]), wanted(case)["class"].clone())
-    });
-}
-
-/// Whoever is named as judge is asked: which models may judge is the operator's to say.
-#[test]
-fn no_model_is_kept_from_judging() {
-    let opened = |name: &str| {
-        let (mut models, mut clock) = (MockModels::new(), MockClock::new());
-        let offered = vec![name.to_owned()];
-        models.expect_offered().returning(move |_| Ok(offered.clone()));
-        models.expect_open().returning(|settings| Err(ModelError::Unavailable(settings.name.clone())));
-        clock.expect_elapsed().return_const(Duration::ZERO);
-        let wanted = vec!["another-one".to_owned(), name.to_owned()];
-        let (models, clock) = (Arc::new(models), Arc::new(clock));
-        let model = FastModel::new(FastModelParams { models, clock, wanted, template: template() });
-        model.open().now_or_never().expect("nothing is waited for").err().map(|error| error.to_string())
-    };
-    run("probes.jsonl", Some("judge-model"), &[], |case| {
-        let names = case["input"]["models"].as_array().expect("names").iter().filter_map(Value::as_str);
-        let blocked: Vec<bool> = names.map(|name| opened(name).as_deref() != Some(name)).collect();
-        equal(blocked, wanted(case)["blocked"].clone())
     });
 }
 

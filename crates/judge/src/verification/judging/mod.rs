@@ -17,9 +17,7 @@ pub use assessment::{
 };
 pub use cross_check::{Assessed, cross_check};
 pub use human::{Split, Who, split, who_acts};
-pub use judges::{
-    AgentJudge, Authors, Cached, CommandJudge, Deadline, FastModel, FastModelParams, Instructed, ModelJudge,
-};
+pub use judges::{AskedJudge, Authors, Instructed};
 pub use none::NoJudge;
 pub use questions::{compaction_question, grade_question, question, stuck_question};
 pub use verdict::{Grade, read_answer, read_compaction, read_grade, read_stuck, read_verdict};

@@ -1,24 +1,13 @@
-//! The judges: a program, an agent, a language model; and what stands around each of them.
+//! The judges: whoever answers questions, and the agent that did the work itself.
 //!
-//! Outermost first: [`Instructed`] adds the project's own instructions, [`Cached`] answers the same question for a
-//! minute, [`Deadline`] ends what takes too long.
+//! [`Instructed`] adds the project's own instructions to what a judge is asked.
 
-mod agent;
+mod asked;
 mod author;
-mod cached;
-mod command;
-mod deadline;
-mod fast;
 mod instructed;
-mod model;
 #[cfg(test)]
 pub(super) mod test_question;
 
-pub use agent::AgentJudge;
+pub use asked::AskedJudge;
 pub use author::Authors;
-pub use cached::Cached;
-pub use command::CommandJudge;
-pub use deadline::Deadline;
-pub use fast::{FastModel, FastModelParams};
 pub use instructed::Instructed;
-pub use model::ModelJudge;

@@ -1,8 +1,7 @@
 //! A question to judges in tests.
 
-use crate::domain::{SessionId, policy};
+use crate::domain::SessionId;
 use crate::services::{JudgeQuestion, JudgeRole, OpenQuestion};
-use std::time::Duration;
 
 pub(in crate::verification::judging) const YES: &str = r#"{"complete": true, "severity": "NONE", "feedback": "", "missing": [], "next_actions": [], "requires_human_action": false}"#;
 
@@ -22,18 +21,4 @@ pub(in crate::verification::judging) fn question() -> JudgeQuestion {
 
 pub(in crate::verification::judging) fn open() -> OpenQuestion {
     OpenQuestion { prompt: "Why?".to_owned(), schema: serde_json::json!({ "type": "object" }) }
-}
-
-/// How a model is asked in tests; it has no name yet.
-pub(in crate::verification::judging) fn template() -> policy::Model {
-    policy::Model {
-        provider: policy::Provider::Anthropic,
-        name: String::new(),
-        base_url: None,
-        key_env: None,
-        max_tokens: 400,
-        temperature_milli: None,
-        structured: policy::Structured::On,
-        limits: policy::Limits { timeout: Duration::from_secs(30), concurrency: None, per_minute: None, retries: 0 },
-    }
 }

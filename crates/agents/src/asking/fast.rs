@@ -41,7 +41,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 ///
 /// The order is the user's (`verification.judge.models`), else that of `config/models.json`. A dated version of a name
 /// counts as the name. Where the provider's list cannot be had, the first in the order is asked.
-pub struct FastModel {
+pub(super) struct FastModel {
     models: Arc<dyn Models>,
     clock: Arc<dyn Clock>,
     wanted: Vec<String>,
@@ -50,7 +50,7 @@ pub struct FastModel {
 }
 
 /// What [`FastModel`] needs.
-pub struct FastModelParams {
+pub(super) struct FastModelParams {
     /// Opens it, and knows what there is.
     pub models: Arc<dyn Models>,
     /// Says when a choice is old.
@@ -84,7 +84,7 @@ impl FastModel {
         self.models.open(&policy::Model { name, ..self.template.clone() })
     }
 
-    async fn name(&self) -> Result<String, ModelError> {
+    pub async fn name(&self) -> Result<String, ModelError> {
         if let [only] = self.wanted.as_slice() {
             return Ok(only.clone());
         }
@@ -132,99 +132,4 @@ fn is_dated(name: &str, wanted: &str) -> bool {
     name.strip_prefix(wanted).and_then(|rest| rest.strip_prefix(['-', '@'])).is_some_and(|date| {
         date == "latest" || (date.len() >= 3 && date.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::ModelJudge;
-    use super::super::test_question::{YES, question, template};
-    use super::*;
-    use crate::domain::Usage;
-    use crate::services::{Completion, Judge, JudgeError, MockClock, MockModel, MockModels, UsageMeter};
-    use std::sync::atomic::{AtomicU64, Ordering};
-
-    fn fast(models: MockModels, wanted: &[&str], seconds: Arc<AtomicU64>) -> FastModel {
-        let mut clock = MockClock::new();
-        clock.expect_elapsed().returning(move || Duration::from_secs(seconds.load(Ordering::SeqCst)));
-        FastModel::new(FastModelParams {
-            models: Arc::new(models),
-            clock: Arc::new(clock),
-            wanted: wanted.iter().map(|name| (*name).to_owned()).collect(),
-            template: template(),
-        })
-    }
-
-    async fn check(wanted: &[&str], offered: Result<&[&str], ModelError>, expected: Result<&str, &str>) {
-        let offered = offered.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
-        let mut models = MockModels::new();
-        models.expect_offered().returning(move |_| offered.clone());
-        let chosen = fast(models, wanted, Arc::default()).name().await;
-        assert_eq!(chosen.map_err(|error| error.to_string()), expected.map(str::to_owned).map_err(str::to_owned));
-    }
-
-    #[tokio::test]
-    async fn the_first_wanted_one_that_is_offered_is_chosen() {
-        check(&["a", "b"], Ok(&["c", "b", "a-mini"]), Ok("b")).await;
-        check(&["a", "b"], Ok(&["b", "a-20251001"]), Ok("a-20251001")).await;
-        check(&["a", "b"], Ok(&["a-2025-10-01", "a", "b"]), Ok("a")).await;
-        check(&[], Ok(&["claude-sonnet-4-5-20250929"]), Ok("claude-sonnet-4-5-20250929")).await;
-        check(&["a", "b"], Ok(&[]), Ok("a")).await;
-        check(&["a", "b"], Err(ModelError::Transient("down".to_owned())), Ok("a")).await;
-        check(&["a", "b"], Err(ModelError::Auth("no key".to_owned())), Err("not logged in: no key")).await;
-        let none = "the provider offers none of a, b; name one that it offers in `verification.judge.models` (x, y)";
-        check(&["a", "b"], Ok(&["x", "y"]), Err(none)).await;
-    }
-
-    #[tokio::test]
-    async fn a_choice_holds_for_five_minutes_and_one_name_is_no_choice() {
-        let seconds = Arc::new(AtomicU64::new(1));
-        let mut models = MockModels::new();
-        models.expect_offered().times(2).returning(|_| Ok(vec!["b".to_owned()]));
-        let model = fast(models, &["a", "b"], Arc::clone(&seconds));
-        for second in [1, 299, 300, 301, 600] {
-            seconds.store(second, Ordering::SeqCst);
-            assert_eq!(model.name().await.unwrap(), "b");
-        }
-        let model = fast(MockModels::new(), &["only"], seconds);
-        assert_eq!(model.name().await.unwrap(), "only");
-    }
-
-    /// `(cut off)` at the end of an answer is no word of it.
-    fn judge(answers: &'static [&'static str]) -> ModelJudge {
-        let mut models = MockModels::new();
-        models.expect_open().returning(move |settings| {
-            assert_eq!(settings.name, "only");
-            let mut model = MockModel::new();
-            model.expect_complete().returning(move |request| {
-                let again = request.prompt.contains("You were asked this before");
-                let used = Usage { input: Some(90), output: Some(10), ..Usage::default() };
-                let answer = answers[usize::from(again)];
-                let (text, truncated) = match answer.strip_suffix("(cut off)") {
-                    Some(text) => (text, true),
-                    None => (answer, false),
-                };
-                Ok(Completion { truncated, ..Completion::whole(text, used) })
-            });
-            Ok(Arc::new(model))
-        });
-        ModelJudge { model: fast(models, &["only"], Arc::default()) }
-    }
-
-    #[tokio::test]
-    async fn a_verdict_that_cannot_be_read_is_asked_for_once_more() {
-        let ask = async |answers, tokens| {
-            let spent = UsageMeter::default();
-            let answer = judge(answers).judge(&question(), &spent).await;
-            assert_eq!(spent.total().tokens(), Some(tokens), "{answers:?}");
-            answer
-        };
-        assert!(ask(&[YES, "never asked"], 100).await.unwrap().completes());
-        assert!(ask(&["All done!", YES], 200).await.unwrap().completes());
-        const QUOTES: &str = "It says {\"complete\": true}. But(cut off)";
-        assert!(ask(&[QUOTES, YES], 200).await.unwrap().completes());
-        let error = ask(&[QUOTES, QUOTES], 200).await.unwrap_err();
-        assert!(matches!(&error, JudgeError::Unreadable(why) if why.contains("cut off")), "{error}");
-        let error = ask(&["All done!", "Really."], 200).await.unwrap_err();
-        assert!(matches!(&error, JudgeError::Unreadable(why) if why.contains("Really.")), "{error}");
-    }
 }

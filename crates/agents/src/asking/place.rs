@@ -1,13 +1,11 @@
 //! The directory in which an agent is asked.
 
+use crate::services::HELD;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use tempfile::TempDir;
-
-/// The file in each directory in which an agent is asked that whoever asks holds locked: where nobody does, the asking process is dead.
-pub const HELD: &str = ".held";
 
 /// A directory in which an agent is asked; it goes with this value.
 pub(super) struct AskedPlace {
@@ -16,15 +14,14 @@ pub(super) struct AskedPlace {
 }
 
 impl AskedPlace {
-    /// Makes one in `all`, in which nothing else stands; where that is not known or cannot be made, among the system's temporary files, where
+    /// Makes one in `all`, in which nothing else stands; where that cannot be made, among the system's temporary files, where
     /// nobody removes what a killed process leaves: anybody's files stand there.
-    pub(super) fn make(purpose: &str, all: Option<&Path>) -> io::Result<Self> {
+    pub(super) fn make(purpose: &str, all: &Path) -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
-        let own = all.filter(|all| DirBuilder::new().recursive(true).mode(0o700).create(all).is_ok());
-        let Some(all) = own else {
+        if DirBuilder::new().recursive(true).mode(0o700).create(all).is_err() {
             let dir = builder.prefix(&format!("reflexion-{purpose}-")).tempdir()?;
             return Ok(Self { dir, _held: None });
-        };
+        }
         let dir = builder.prefix(&format!("{purpose}-")).tempdir_in(all)?;
         let held = hold(dir.path());
         Ok(Self { dir, _held: held })
@@ -53,13 +50,13 @@ mod tests {
     fn a_place_is_held_as_long_as_it_is_there() {
         let state = tempfile::tempdir().unwrap();
         let all = state.path().join("reflexion/asked");
-        let place = AskedPlace::make("judge", Some(&all)).unwrap();
+        let place = AskedPlace::make("judge", &all).unwrap();
         assert_eq!(place.path().parent(), Some(&*all));
         assert!(File::open(place.path().join(HELD)).unwrap().try_lock().is_err());
         drop(place);
         assert!(fs::read_dir(&all).unwrap().next().is_none());
         // Without a place of its own, it is asked all the same.
-        let elsewhere = AskedPlace::make("judge", Some(Path::new("/dev/null/asked"))).unwrap();
+        let elsewhere = AskedPlace::make("judge", Path::new("/dev/null/asked")).unwrap();
         assert!(elsewhere.path().is_dir() && !elsewhere.path().join(HELD).exists());
     }
 }

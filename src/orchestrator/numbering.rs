@@ -93,8 +93,7 @@ impl TaskRun {
             return Ok(());
         }
         let mut asking = Asking { files: Vec::new(), prefix: room.prefix() };
-        for file in &files {
-            let (old, new) = (room.text(base.tree, file).await?, room.text(tree, file).await?);
+        for (file, [old, new]) in proof::both_texts(room, [base.tree, tree], &files).await? {
             let begins_tests = |text: &String| !toolchain::tests_in(text.lines()).is_empty();
             let is_of_its_own = toolchain::is_test(file)
                 && !toolchain::configures_tests(file)

@@ -226,12 +226,17 @@ esac
     assert_eq!((report.totals.confirmed, report.totals.attempts), (2, 3), "{report:?}");
 }
 
-/// Kills the night at every step of its journal that `mine` picks, and lets it go on.
-fn killed_at(mine: impl Fn(usize) -> bool, when: When) {
-    killed(four_tasks, &undisturbed(), mine, when);
+/// Kills the night at steps of its journal, and lets it go on: at every third one, others before than after it; at every one with
+/// `REFLEXION_EVERY_STEP`, as `.ci/run --full` does. A night takes seconds, and these are some hundred.
+fn killed_at(make: impl Fn() -> Project, undisturbed: &(FinalState, usize), when: When) {
+    let every = std::env::var_os("REFLEXION_EVERY_STEP").is_some();
+    let first = match when {
+        When::Before => 0,
+        When::After => 1,
+    };
+    killed(make, undisturbed, |step| every || step % 3 == first, when);
 }
 
-/// The same for any night.
 fn killed(
     make: impl Fn() -> Project,
     (expected, steps): &(FinalState, usize),
@@ -252,22 +257,12 @@ fn killed(
 
 #[test]
 fn killed_before_any_step_it_ends_as_if_nothing_had_happened() {
-    killed_at(|step| step % 2 == 0, When::Before);
-}
-
-#[test]
-fn killed_before_any_other_step_it_ends_as_if_nothing_had_happened() {
-    killed_at(|step| step % 2 == 1, When::Before);
+    killed_at(four_tasks, &undisturbed(), When::Before);
 }
 
 #[test]
 fn killed_after_any_step_it_ends_as_if_nothing_had_happened() {
-    killed_at(|step| step % 2 == 0, When::After);
-}
-
-#[test]
-fn killed_after_any_other_step_it_ends_as_if_nothing_had_happened() {
-    killed_at(|step| step % 2 == 1, When::After);
+    killed_at(four_tasks, &undisturbed(), When::After);
 }
 
 /// Whatever it does at its first attempt at `b`, it takes what the checks need away.
@@ -316,15 +311,14 @@ fn repaired() -> (FinalState, usize) {
 
 #[test]
 fn killed_before_any_step_a_night_with_repairs_ends_as_if_nothing_had_happened() {
-    killed(two_repairs, &repaired(), |_| true, When::Before);
+    killed_at(two_repairs, &repaired(), When::Before);
 }
 
 #[test]
 fn killed_after_any_step_a_night_with_repairs_ends_as_if_nothing_had_happened() {
-    killed(two_repairs, &repaired(), |_| true, When::After);
+    killed_at(two_repairs, &repaired(), When::After);
 }
 
-/// The program is killed with -9 at so many random moments, and started again each time.
 /// `a` writes instructions beside its work, `b` stands on it, `c` has nothing to do with either.
 const INSTRUCTS: &str = r#"
 echo right > "$REFLEXION_TASK_ID.txt"
@@ -358,10 +352,11 @@ fn left() -> (FinalState, usize) {
 #[test]
 fn killed_at_any_step_a_night_leaves_to_a_person_what_steers_agents() {
     let expected = left();
-    killed(left_to_a_person, &expected, |step| step % 2 == 0, When::Before);
-    killed(left_to_a_person, &expected, |step| step % 2 == 1, When::After);
+    killed_at(left_to_a_person, &expected, When::Before);
+    killed_at(left_to_a_person, &expected, When::After);
 }
 
+/// The program is killed with -9 at so many random moments, and started again each time.
 #[test]
 fn killed_at_random_moments_it_ends_as_if_nothing_had_happened() {
     let kills = std::env::var("REFLEXION_TEST_KILLS").ok().and_then(|n| n.parse().ok()).unwrap_or(20_u32);

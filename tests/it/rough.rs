@@ -177,3 +177,45 @@ fn a_task_file_that_becomes_a_directory_changes_nothing_for_the_night() {
     assert_eq!((ran.verdict("a"), ran.verdict("b")), (json!("confirmed"), json!("confirmed")), "{}", ran.stderr);
     ran.says("the tasks as they were are gone on with");
 }
+
+/// Git gives a filter's program its settings, also those that mean nothing to git itself.
+#[test]
+fn a_filter_that_asks_git_for_its_password_has_it() {
+    let project = Project::new("cat secret.txt > $OUT/seen; echo right > answer.txt; echo two > secret.txt");
+    let password = "$(git config --get transcrypt.password)";
+    project.git(&["config", "filter.crypt.clean", &format!("sed \"s/^/{password}:/\"")]);
+    project.git(&["config", "filter.crypt.smudge", &format!("sed \"s/^{password}://\"")]);
+    project.git(&["config", "transcrypt.password", "verysecret"]);
+    project.write(".gitattributes", "secret.txt filter=crypt\n");
+    project.write("secret.txt", "one\n");
+    project.tasks(&[task("a")]);
+    assert_eq!(project.git(&["show", "HEAD:secret.txt"]), "verysecret:one\n");
+    let ran = project.run(&["overnight", "--json"]);
+    ran.exits(0);
+    assert_eq!(project.told("seen"), "one\n");
+    assert_eq!(merged(&project, &ran, "secret.txt"), "verysecret:two\n");
+}
+
+/// How many processes of git a night takes does not depend on how many files an agent adds, links among them.
+#[test]
+fn many_new_files_are_looked_at_together() {
+    let calls = |files: usize| {
+        let agent = format!(
+            "mkdir new; for i in $(seq {files}); do echo $i > new/$i; ln -s ../answer.txt new/link-$i; done; {RIGHT}"
+        );
+        let project = Project::new(&agent);
+        project.tasks(&[task("a")]);
+        let (bin, path) = (project.out.join("bin"), std::env::var_os("PATH").unwrap());
+        let git = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|git| git.is_file()).unwrap();
+        fs::create_dir(&bin).unwrap();
+        let script = format!("#!/bin/sh\necho >> '{}/calls'\nexec '{}' \"$@\"\n", project.out.display(), git.display());
+        fs::write(bin.join("git"), script).unwrap();
+        fs::set_permissions(bin.join("git"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let path = std::env::join_paths(std::iter::once(bin).chain(std::env::split_paths(&path))).unwrap();
+        let night = project.command(&["overnight"]).env("PATH", path).output().unwrap();
+        assert!(night.status.success(), "{}", String::from_utf8_lossy(&night.stderr));
+        project.told("calls").lines().count()
+    };
+    let (few, many) = (calls(1), calls(100));
+    assert!(few > 20 && many < few + 10, "{few} for one file, {many} for a hundred");
+}

@@ -5,6 +5,7 @@
 //! both called superfluous. A part counts as *carried* only where its whole is red by a failing test: half of a refactoring may be red
 //! without anything that a test asks for. Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
+use super::both_texts;
 use super::outcome::{Outcome, Reading};
 use super::parts::Parts;
 use super::runs::{Runs, Walls, Within, contradiction_alone};
@@ -133,12 +134,14 @@ impl Runs<'_> {
         let (workspace, tree) = (&self.prepared.workspace, &self.confirmed.change.tree);
         let base = workspace.base();
         let mut files = Vec::new();
-        for name in &parts.code {
-            let (old, new) = (workspace.text(&base, name).await?, workspace.text(tree, name).await?);
+        let mut changed: BTreeMap<&str, usize> = BTreeMap::new();
+        for (of, _) in review::lines(&diff.text).filter(|(_, line)| line.starts_with(['+', '-'])) {
+            *changed.entry(of).or_default() += 1;
+        }
+        for (name, [old, new]) in both_texts(&**workspace, [&base, tree], &parts.code).await? {
             let texts = old.iter().chain(&new);
             let stays = texts.into_iter().any(|text| toolchain::effect(name, text).is_some());
-            let lines =
-                review::lines(&diff.text).filter(|(of, line)| of == name && line.starts_with(['+', '-'])).count();
+            let lines = changed.get(name.as_str()).copied().unwrap_or_default();
             let change = match (old, new) {
                 (Some(old), Some(new)) => match CodeChange::between(name, &old, &new) {
                     // Comments, or only its mode.

@@ -34,9 +34,10 @@ use super::task::{Prepared, TaskRun, TaskRunError};
 use super::verdict;
 use super::verdict::Judgement;
 use crate::domain::{
-    Change, CheckReport, CompletionVerdict, Ending, Expects, Proof, ProofHunks, ProofRuns, Ran, Surface, Verdict,
+    Change, CheckReport, CompletionVerdict, Ending, Expects, Proof, ProofHunks, ProofRuns, Ran, Surface, TreeId,
+    Verdict,
 };
-use crate::services::{Diff, Taken};
+use crate::services::{Diff, TEXTS_AT_A_TIME, Taken, Workspace, WorkspaceError};
 use crate::toolchain;
 use crate::toolchain::CodeChange;
 use std::collections::BTreeSet;
@@ -155,15 +156,17 @@ impl TaskRun {
     /// Whether a change is one of texts, and of remarks and doc strings in code.
     async fn only_documents(&self, prepared: &Prepared, change: &Change) -> Result<bool, TaskRunError> {
         let (workspace, base) = (&prepared.workspace, prepared.workspace.base());
-        for file in &change.files {
-            if Surface::of_path(file) == Surface::Docs {
-                continue;
-            }
-            let texts = (workspace.text(&base, file).await?, workspace.text(&change.tree, file).await?);
-            let (Some(old), Some(new)) = texts else { return Ok(false) };
-            let is_said = || CodeChange::between(file, &old, &new).is_some_and(|change| change.only_remarks());
-            if !toolchain::is_code(file) || !is_said() {
-                return Ok(false);
+        let others: Vec<String> =
+            change.files.iter().filter(|file| Surface::of_path(file) != Surface::Docs).cloned().collect();
+        if !others.iter().all(|file| toolchain::is_code(file)) {
+            return Ok(false);
+        }
+        for some in others.chunks(TEXTS_AT_A_TIME) {
+            for (file, texts) in both_texts(&**workspace, [&base, &change.tree], some).await? {
+                let [Some(old), Some(new)] = &texts else { return Ok(false) };
+                if !CodeChange::between(file, old, new).is_some_and(|change| change.only_remarks()) {
+                    return Ok(false);
+                }
             }
         }
         Ok(!change.files.is_empty())
@@ -191,7 +194,8 @@ impl TaskRun {
                     continue;
                 }
                 let Some(file) = prefix.join(&script).to_str().map(str::to_owned) else { continue };
-                if let Some(text) = workspace.text(&workspace.base(), &file).await?.filter(|text| text.len() <= BYTES) {
+                let text = workspace.text(&workspace.base(), &file).await?;
+                if let Some(text) = text.filter(|text| text.len() <= BYTES) {
                     let is_list = toolchain::configures_tests(&file);
                     let listed = if is_list { 1 } else { listed };
                     if is_list {
@@ -255,8 +259,10 @@ impl TaskRun {
         let scripts = Self::scripts(prepared, checks).await?;
         let known = (checks, prepared.baseline.as_slice(), &scripts);
         let (mut held, base) = (Held::default(), workspace.base());
-        for file in &change.files {
-            held.look_at(file, [workspace.text(&base, file).await?, workspace.text(&change.tree, file).await?]);
+        for some in change.files.chunks(TEXTS_AT_A_TIME) {
+            for (file, texts) in both_texts(&**workspace, [&base, &change.tree], some).await? {
+                held.look_at(file, texts);
+            }
         }
         Self::look_up(prepared, confirmed, &scripts, &mut held).await?;
         let mut parts = Parts::of(change, known, (&prefix, &self.context.tests), held);
@@ -267,4 +273,15 @@ impl TaskRun {
         }
         Ok(parts)
     }
+}
+
+/// The texts of files in two trees, in the order of the files; all of them are in memory at once.
+pub(super) async fn both_texts<'f>(
+    workspace: &dyn Workspace,
+    trees: [&TreeId; 2],
+    files: &'f [String],
+) -> Result<Vec<(&'f String, [Option<String>; 2])>, WorkspaceError> {
+    let mut first = workspace.texts(trees[0], files).await?;
+    let mut second = workspace.texts(trees[1], files).await?;
+    Ok(files.iter().map(|file| (file, [first.remove(file), second.remove(file)])).collect())
 }

@@ -1,5 +1,6 @@
 //! Mistakes in new code: do its tests notice them? Nobody wrote such a program, so it is run where it can write to nothing but its room.
 
+use super::both_texts;
 use super::follows::Shows;
 use super::outcome::Outcome;
 use super::parts::Parts;
@@ -314,11 +315,11 @@ impl Runs<'_> {
     async fn texts_replaced(&self, diff: &str) -> Result<BTreeMap<String, (String, String)>, TaskRunError> {
         let (workspace, now) = (&self.prepared.workspace, &self.confirmed.change.tree);
         let files: BTreeSet<&str> = review::replaced_lines(diff).into_keys().map(|(file, _)| file).collect();
+        let files: Vec<String> = files.into_iter().filter(|file| toolchain::is_code(file)).map(str::to_owned).collect();
         let mut texts = BTreeMap::new();
-        for file in files.into_iter().filter(|file| toolchain::is_code(file)) {
-            let both = (workspace.text(now, file).await?, workspace.text(&workspace.base(), file).await?);
-            if let (Some(now), Some(base)) = both {
-                texts.insert(file.to_owned(), (now, base));
+        for (file, both) in both_texts(&**workspace, [now, &workspace.base()], &files).await? {
+            if let [Some(now), Some(base)] = both {
+                texts.insert(file.clone(), (now, base));
             }
         }
         Ok(texts)

@@ -1,6 +1,7 @@
 //! Whether new tests notice more of a change than what it brings by name: that a function, a parameter, an option or an export is there, any
 //! test can assert of something new, whatever it does.
 
+use super::both_texts;
 use super::follows::Shows;
 use super::outcome::Outcome;
 use super::parts::Parts;
@@ -172,8 +173,7 @@ impl Runs<'_> {
         let (workspace, tree) = (&self.prepared.workspace, &self.confirmed.change.tree);
         let base = workspace.base();
         let mut apart = Apart::default();
-        for name in &parts.code {
-            let (old, new) = (workspace.text(&base, name).await?, workspace.text(tree, name).await?);
+        for (name, [old, new]) in both_texts(&**workspace, [&base, tree], &parts.code).await? {
             let texts = old.iter().chain(&new);
             let has_effects = texts.into_iter().any(|text| toolchain::effect(name, text).is_some());
             let change = new.as_ref().filter(|_| toolchain::is_code(name)).and_then(|new| {

@@ -22,6 +22,9 @@ pub struct Branches {
 /// Behind the name of a branch that is checked out: what stands there is ahead of it.
 pub const AHEAD: &str = "@ahead";
 
+/// Of so many files the texts are asked for at a time, where there may be any number of them.
+pub const TEXTS_AT_A_TIME: usize = 256;
+
 /// Makes workspaces for a run. The user's checkout, index and untracked files are never written to.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
@@ -253,11 +256,20 @@ pub trait Workspace: Send + Sync {
     /// [`WorkspaceError`].
     async fn blend(&self, tree: &TreeId, from: &TreeId, taken: &Taken) -> Result<TreeId, WorkspaceError>;
 
-    /// The text of a file of a recorded tree. None where there is no regular file of that name, or where it is no UTF-8.
+    /// The texts of files of a recorded tree, by their names; what is no regular file there, or no UTF-8, is left out. All of them are in
+    /// memory at once: ask for [some at a time](TEXTS_AT_A_TIME).
     ///
     /// # Errors
     /// [`WorkspaceError`] if the tree cannot be read.
-    async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError>;
+    async fn texts(&self, tree: &TreeId, files: &[String]) -> Result<BTreeMap<String, String>, WorkspaceError>;
+
+    /// One of [`texts`](Self::texts).
+    ///
+    /// # Errors
+    /// [`WorkspaceError`] if the tree cannot be read.
+    async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError> {
+        Ok(self.texts(tree, &[file.to_owned()]).await?.remove(file))
+    }
 
     /// The files of a recorded tree in which these words stand, as they are written.
     ///

@@ -261,8 +261,9 @@ impl Workspace for MemoryWorkspace {
         Ok(tree_of(&files))
     }
 
-    async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError> {
-        Ok(files_of(tree).remove(Path::new(file)))
+    async fn texts(&self, tree: &TreeId, files: &[String]) -> Result<BTreeMap<String, String>, WorkspaceError> {
+        let mut all = files_of(tree);
+        Ok(files.iter().filter_map(|file| Some((file.clone(), all.remove(Path::new(file))?))).collect())
     }
 
     async fn files_with(&self, tree: &TreeId, words: &str) -> Result<Vec<String>, WorkspaceError> {

@@ -1,10 +1,12 @@
 //! Trees of parts of two others: what a proof runs its checks on.
 
+use super::carried::blobs;
 use super::layout::io_error;
 use super::recorder::Recorder;
 use crate::host::git::failed;
-use crate::services::{Taken, WorkspaceError};
+use crate::services::{TEXTS_AT_A_TIME, Taken, WorkspaceError};
 use crate::toolchain::{Apart, inline_tests};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
 /// An index of our own, beside that of the files.
@@ -32,12 +34,16 @@ fn entries(raw: &[u8]) -> Vec<Entry<'_>> {
     found
 }
 
-/// Mode and content of a regular file, as `ls-tree -z` lists it: `mode blob id TAB path NUL`.
-fn regular_file<'l>(listed: &'l str, path: &str) -> Option<(&'l str, &'l str)> {
-    let (about, name) = listed.strip_suffix('\0')?.split_once('\t')?;
-    let mut fields = about.split(' ');
-    let (mode, _, id) = (fields.next()?, fields.next()?, fields.next()?);
-    (mode.starts_with("100") && name == path).then_some((mode, id))
+/// Modes and contents of the regular files that `ls-tree -z` lists, by their names: `mode blob id TAB path NUL`, again and again.
+fn regular_files(listed: &[u8]) -> BTreeMap<String, (String, String)> {
+    let file = |entry: &[u8]| {
+        let entry = String::from_utf8_lossy(entry);
+        let (about, name) = entry.split_once('\t')?;
+        let mut fields = about.split(' ');
+        let (mode, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+        mode.starts_with("100").then(|| (name.to_owned(), (mode.to_owned(), id.to_owned())))
+    };
+    listed.split(|byte| *byte == 0).filter_map(file).collect()
 }
 
 impl Recorder {
@@ -80,12 +86,29 @@ impl Recorder {
         self.git.call(["write-tree"]).index(&index).line().await
     }
 
-    /// See [`Workspace::text`](crate::services::Workspace::text).
-    pub(super) async fn text(&self, tree: &str, file: &str) -> Result<Option<String>, WorkspaceError> {
-        match regular_file(&self.listed(tree, file).await?, file) {
-            Some((_, id)) => self.content(id).await,
-            None => Ok(None),
+    /// See [`Workspace::texts`](crate::services::Workspace::texts).
+    pub(super) async fn texts(&self, tree: &str, files: &[String]) -> Result<BTreeMap<String, String>, WorkspaceError> {
+        let listed = self.listed(tree, files).await?;
+        let contents = self.contents(listed.values().map(|(_, id)| id.as_str())).await?;
+        let text = |(file, (_, id)): (String, (String, String))| {
+            let text = String::from_utf8(contents.get(&id)?.clone()).ok()?;
+            Some((file, text))
+        };
+        Ok(listed.into_iter().filter_map(text).collect())
+    }
+
+    /// What is in these blobs, by their ids.
+    pub(super) async fn contents(
+        &self,
+        ids: impl Iterator<Item = &str>,
+    ) -> Result<BTreeMap<String, Vec<u8>>, WorkspaceError> {
+        let ids: BTreeSet<&str> = ids.collect();
+        if ids.is_empty() {
+            return Ok(BTreeMap::new());
         }
+        let ids = ids.into_iter().fold(String::new(), |ids, id| ids + id + "\n");
+        let out = self.git.call(["cat-file", "--batch"]).stdin(ids).ok().await?;
+        Ok(blobs(&out).into_iter().map(|(id, content)| (id, content.to_vec())).collect())
     }
 
     /// See [`Workspace::files_with`](crate::services::Workspace::files_with).
@@ -108,30 +131,35 @@ impl Recorder {
     /// See [`Workspace::with_texts`](crate::services::Workspace::with_texts).
     pub(super) async fn with_texts(&self, tree: &str, texts: &[(String, String)]) -> Result<String, WorkspaceError> {
         let mut listing = Vec::new();
+        let files: Vec<String> = texts.iter().map(|(file, _)| file.clone()).collect();
+        let listed = self.listed(tree, &files).await?;
         for (file, text) in texts {
-            let listed = self.listed(tree, file).await?;
-            let Some((mode, _)) = regular_file(&listed, file) else { continue };
+            let Some((mode, _)) = listed.get(file) else { continue };
             let id = self.git.call(["hash-object", "-w", "--stdin"]).stdin(text.clone()).line().await?;
             listing.extend_from_slice(format!("{mode} {id}\t{file}\0").as_bytes());
         }
         self.with_entries(tree, listing).await
     }
 
-    /// What a tree has under a name, as `ls-tree -z` lists it.
-    async fn listed(&self, tree: &str, file: &str) -> Result<String, WorkspaceError> {
+    /// The regular files that a tree has under these names.
+    async fn listed(&self, tree: &str, files: &[String]) -> Result<BTreeMap<String, (String, String)>, WorkspaceError> {
         // A word of a command line may be any path; git refuses those that lead out.
-        let mut parts = Path::new(file).components();
-        if file.is_empty() || !parts.all(|part| matches!(part, Component::Normal(_))) {
-            return Ok(String::new());
+        let stays_in = |file: &&String| {
+            !file.is_empty() && Path::new(file).components().all(|part| matches!(part, Component::Normal(_)))
+        };
+        let files: Vec<&String> = files.iter().filter(stays_in).collect();
+        let mut found = BTreeMap::new();
+        // A command line holds only so much.
+        for some in files.chunks(TEXTS_AT_A_TIME) {
+            let list = ["--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--"];
+            found.extend(regular_files(&self.git.call(list).args(some).ok().await?));
         }
-        let list = ["--literal-pathspecs", "ls-tree", "-z", "--full-tree", tree, "--", file];
-        let listed = self.git.call(list).ok().await?;
-        Ok(String::from_utf8_lossy(&listed).into_owned())
+        Ok(found)
     }
 
     async fn content(&self, id: &str) -> Result<Option<String>, WorkspaceError> {
-        let content = self.git.call(["cat-file", "blob", id]).ok().await?;
-        Ok(String::from_utf8(content).ok())
+        let content = self.contents([id].into_iter()).await?.remove(id);
+        Ok(content.and_then(|content| String::from_utf8(content).ok()))
     }
 
     /// The code of one content with the tests of another one.

@@ -557,14 +557,18 @@ impl Recorder {
         }
         // `mode type id TAB path NUL`, again and again.
         let listing = self.git.call(["ls-tree", "-r", "-z", tree]).ok().await?;
-        for entry in listing.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"120000 ")) {
-            let entry = String::from_utf8_lossy(entry);
-            let Some((fields, path)) = entry.split_once('\t') else { continue };
-            let Some(id) = fields.split(' ').nth(2).filter(|_| belongs_to_tests(path)) else { continue };
-            let target = self.git.call(["cat-file", "blob", id]).ok().await?;
-            let target = led_to(path, &String::from_utf8_lossy(&target));
+        let listing = String::from_utf8_lossy(&listing);
+        let link = |entry: &'_ str| {
+            let (id, path) = entry.strip_prefix("120000 blob ")?.split_once('\t')?;
+            belongs_to_tests(path).then(|| (path.to_owned(), id.to_owned()))
+        };
+        let links: Vec<(String, String)> = listing.split('\0').filter_map(link).collect();
+        let targets = self.contents(links.iter().map(|(_, id)| id.as_str())).await?;
+        for (path, id) in links {
+            let Some(target) = targets.get(&id) else { continue };
+            let target = led_to(&path, &String::from_utf8_lossy(target));
             if files.iter().any(|file| Path::new(file).starts_with(&target)) {
-                found.push(path.to_owned());
+                found.push(path);
             }
         }
         Ok(found)
@@ -581,7 +585,7 @@ impl Recorder {
         // `:mode mode id id status NUL path NUL`, again and again.
         let mut parts = raw.split(|byte| *byte == 0);
         let (mut files, mut paths, mut existed, mut leads_out) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (mut submodules, mut known) = (Vec::new(), HashSet::new());
+        let (mut submodules, mut known, mut links) = (Vec::new(), HashSet::new(), Vec::new());
         while let (Some(modes), Some(path)) = (parts.next(), parts.next()) {
             let bytes = path;
             paths.push(PathBuf::from(OsStr::from_bytes(path)));
@@ -596,15 +600,19 @@ impl Recorder {
                     submodules.push(Submodule { path, commit: new.clone().into_owned() });
                 }
                 if is == "120000" {
-                    let target = self.git.call(["cat-file", "blob", new]).ok().await?;
-                    let is_link = |place: &str| self.kind(Path::new(place)) == Some(Kind::Link);
-                    leads_out.extend(outside(&path, &String::from_utf8_lossy(&target), is_link));
+                    links.push((path.clone(), new.clone().into_owned()));
                 }
             }
             if !modes.ends_with(b" A") {
                 existed.push(path.clone());
             }
             files.push(path);
+        }
+        let targets = self.contents(links.iter().map(|(_, id): &(String, String)| id.as_str())).await?;
+        for (path, id) in &links {
+            let is_link = |place: &str| self.kind(Path::new(place)) == Some(Kind::Link);
+            let target = targets.get(id).map(|target| String::from_utf8_lossy(target));
+            leads_out.extend(target.and_then(|target| outside(path, &target, is_link)));
         }
         let mut hash = String::new();
         for byte in &sha2::Sha256::digest(&raw)[..8] {

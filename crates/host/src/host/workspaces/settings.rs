@@ -1,5 +1,6 @@
 //! Git's settings, as `git config --list -z` prints them and as a configuration file has them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Sections that decide what is written to files and recorded of them, and how a filter (`git lfs`) finds its content.
@@ -21,6 +22,12 @@ const OF_PARTIAL_CLONES: [&str; 2] = [".promisor", ".partialclonefilter"];
 /// What belongs to the very repository that it stands in.
 const OF_ONE_REPOSITORY: [&str; 10] =
     ["alias", "branch", "extensions", "fetch", "gc", "hook", "include", "includeif", "index", "maintenance"];
+
+/// The sections that git knows, in lower case, from what `git help --config` lists.
+pub(super) fn sections(listed: &[u8]) -> BTreeSet<String> {
+    let text = String::from_utf8_lossy(listed);
+    text.lines().filter_map(|line| Some(line.split_once('.')?.0.trim().to_ascii_lowercase())).collect()
+}
 
 /// Keys in lower case (but for the middle part), and values; none is git's way to write `true`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,11 +62,15 @@ impl Settings {
         self.0.push((key.to_owned(), Some(value.into())));
     }
 
-    /// What decides about files: all that a repository of the runtime's own takes over from the user's.
-    pub(super) fn of_files(&self) -> Self {
+    /// What decides about files: all that a repository of the runtime's own takes over from the user's. Sections that git does not know
+    /// (it knows `known`) say nothing to git itself: filters ask for them, such as `transcrypt` for its password, and would take its absence
+    /// for an empty one.
+    pub(super) fn of_files(&self, known: &BTreeSet<String>) -> Self {
+        let is_unknown =
+            |section: &str| !known.is_empty() && !known.contains(section) && !OF_ONE_REPOSITORY.contains(&section);
         self.only(|key| match key.split_once('.') {
             Some(("core", name)) => OF_CORE.contains(&name),
-            Some((section, _)) => OF_FILES.contains(&section),
+            Some((section, _)) => OF_FILES.contains(&section) || is_unknown(section),
             None => false,
         })
     }
@@ -144,6 +155,7 @@ mod tests {
             ("remote.origin.promisor", "true"),
             ("user.name", "A B"),
             ("pull.rebase", "true"),
+            ("transcrypt.password", "secret"),
         ] {
             git(&[key, value]);
         }
@@ -151,12 +163,20 @@ mod tests {
             .unwrap();
         let all = Settings::parse(&git(&["--list", "-z"]));
         assert_eq!(all.get("remote.or\"ig.in.url"), Some(odd));
-        std::fs::write(&file, all.of_files().render()).unwrap();
+        let known = sections(&std::process::Command::new("git").args(["help", "--config"]).output().unwrap().stdout);
+        let of_files = all.of_files(&known);
+        std::fs::write(&file, of_files.render()).unwrap();
         let read = Settings::parse(&git(&["--list", "-z"]));
-        assert_eq!(read, all.of_files());
+        assert_eq!(read, of_files);
         let keys: Vec<&str> = read.0.iter().map(|(key, _)| key.as_str()).collect();
-        let expected =
-            ["core.autocrlf", "remote.or\"ig.in.url", "filter.lfs.clean", "filter.lfs.required", "user.name"];
+        let expected = [
+            "core.autocrlf",
+            "remote.or\"ig.in.url",
+            "filter.lfs.clean",
+            "filter.lfs.required",
+            "user.name",
+            "transcrypt.password",
+        ];
         let mut sorted = (keys.clone(), expected);
         sorted.0.sort_unstable();
         sorted.1.sort_unstable();

@@ -6,7 +6,7 @@
 //! confirmed or not, so that no `git gc` of the user's loses one.
 
 use super::layout::{Layout, blocking, io_error};
-use super::settings::Settings;
+use super::settings::{Settings, sections};
 use crate::files::{Kind, Root};
 use crate::host::git::Git;
 use crate::services::WorkspaceError;
@@ -46,9 +46,11 @@ impl Frozen {
     pub(super) async fn of_user(git: &Git, git_dir: &Path) -> Result<Self, WorkspaceError> {
         let all = Settings::parse(&git.call(["config", "--list", "--includes", "-z"]).ok().await?);
         let format = git.call(["rev-parse", "--show-object-format"]).line().await?;
+        // Without the list, nothing but what is known to be of use is taken over.
+        let known = git.call(["help", "--config"]).run().await?.stdout;
         let dir = git_dir.to_owned();
         blocking(move || {
-            let mut settings = all.of_files();
+            let mut settings = all.of_files(&sections(&known));
             if settings.get("lfs.storage").is_none_or(|storage| Path::new(storage).is_relative()) {
                 let storage = dir.join(settings.get("lfs.storage").unwrap_or("lfs"));
                 settings.set("lfs.storage", storage.display().to_string());

@@ -539,9 +539,9 @@ impl Workspace for HostWorkspace {
         Ok(readable(&bytes))
     }
 
-    async fn text(&self, tree: &TreeId, file: &str) -> Result<Option<String>, WorkspaceError> {
+    async fn texts(&self, tree: &TreeId, files: &[String]) -> Result<BTreeMap<String, String>, WorkspaceError> {
         let mut state = self.state.lock().await;
-        state.slot()?.recorder.text(&tree.0, file).await
+        state.slot()?.recorder.texts(&tree.0, files).await
     }
 
     async fn files_with(&self, tree: &TreeId, words: &str) -> Result<Vec<String>, WorkspaceError> {

@@ -419,7 +419,7 @@ fn a_bug_whose_tests_alone_were_changed_says_how_only_a_fix_counts() {
         let now = json!({"id": "a", "title": "A", "type": kind, "expects": expects, "status": "blocked"});
         let tasks = TaskList { tasks: vec![serde_json::from_value(now).unwrap()], ..TaskList::default() };
         let said = text(&night(&all).with_tasks(&tasks), &times());
-        let found = said.contains(r#"reflexion task edit a '{"expects":"fix"}'"#);
+        let found = said.contains("reflexion task edit a --expects fix");
         assert_eq!(found, expected, "{kind} {expects} {t}: {said}");
     };
     check("bug", "change", "green", true);

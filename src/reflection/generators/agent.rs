@@ -1,5 +1,6 @@
 //! A configured agent as generator.
 
+use super::drafted;
 use crate::domain::{Draft, FailureContext, Origin, SessionId};
 use crate::prompt::{parse_reply, reflect_prompt};
 use crate::services::{AgentQuestion, AnsweringAgent, Generator, GeneratorError, Subagent, SubagentError, UsageMeter};
@@ -47,7 +48,7 @@ impl Generator for AgentGenerator {
         };
         let answer = self.agent.ask(question, spent).await.map_err(GeneratorError::GenerationFailed)?;
         parse_reply(&answer)
-            .map(|reply| reply.by(Origin::Agent))
+            .map(|reply| drafted(reply, Origin::Agent))
             .map_err(|error| GeneratorError::Parse(error.to_string()))
     }
 }

@@ -1,5 +1,6 @@
 //! Any program as generator.
 
+use super::drafted;
 use crate::domain::{Draft, FailureContext, Origin};
 use crate::prompt::{parse_reply, stderr_end};
 use crate::redaction::Redactor;
@@ -53,7 +54,7 @@ impl Generator for CommandGenerator {
             )));
         }
         parse_reply(output.stdout.text())
-            .map(|reply| reply.by(Origin::Command))
+            .map(|reply| drafted(reply, Origin::Command))
             .map_err(|error| GeneratorError::Parse(format!("{error}{}", stderr_end(&output.stderr.text()))))
     }
 }

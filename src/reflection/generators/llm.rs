@@ -1,5 +1,6 @@
 //! A language model as generator.
 
+use super::drafted;
 use crate::domain::{Draft, FailureContext, Origin, policy};
 use crate::prompt::{parse_reply, reflect_again, reflect_prompt, reflect_schema};
 use crate::services::{Generator, GeneratorError, Model, ModelError, ModelRequest, Models, UsageMeter, ask_model};
@@ -30,7 +31,7 @@ impl Generator for LlmGenerator {
         let question = ModelRequest { system: None, prompt: reflect_prompt(failure), schema: Some(reflect_schema()) };
         let reply = ask_model(&**model, question, |text: &str| parse_reply(text), reflect_again, spent).await;
         let reply = reply.map_err(|error| failed(&error))?.map_err(|error| GeneratorError::Parse(error.to_string()))?;
-        Ok(reply.by(Origin::Llm { model: self.name.clone() }))
+        Ok(drafted(reply, Origin::Llm { model: self.name.clone() }))
     }
 }
 

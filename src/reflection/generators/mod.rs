@@ -14,3 +14,14 @@ pub use command::CommandGenerator;
 pub use fallback::Fallback;
 pub use llm::LlmGenerator;
 pub use policies::with_policies;
+
+use crate::domain::{Draft, Origin};
+use crate::prompt::Reply;
+
+/// An answer as a draft; what it has lost is said.
+fn drafted(reply: Reply, origin: Origin) -> Draft {
+    if reply.items_dropped > 0 {
+        tracing::warn!("{} of the action items of a lesson are no texts, and left out", reply.items_dropped);
+    }
+    reply.by(origin)
+}

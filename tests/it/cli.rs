@@ -868,3 +868,12 @@ fn more_attempts_are_offered_where_they_are_used_up() {
     ran.exits(1).prints("more attempts may do it: `reflexion run a --again --max-attempts 4`");
     project.run(&["report"]).prints("reflexion run a --again --max-attempts 4");
 }
+
+#[test]
+fn the_embedded_agent_leaves_its_prompts() {
+    let project = Project::new("true");
+    project.config(|config| config["agents"]["default"] = json!("repair"));
+    let run = project.run(&["run", "--max-attempts", "1", "--json"]).json()["run"].as_str().unwrap().to_owned();
+    let prompt = project.read(&format!(".reflection/runs/{run}/prompts/a+a+1.md"));
+    assert!(String::from_utf8_lossy(&prompt).starts_with("# Task: "), "{prompt:?}");
+}

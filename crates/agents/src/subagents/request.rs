@@ -4,7 +4,6 @@ use crate::files::Place;
 use crate::services::{AgentRequest, Mode, SubagentError};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 /// The environment of an agent's program: the request's, under the agent's own, under what the runtime itself says.
 pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {

@@ -322,9 +322,7 @@ mod tests {
     fn each_thing_is_said_once_and_no_gate_is_named() {
         let red = "Check `test` is red (exit status 1)";
         let verdict = CompletionVerdict {
-            feedback: format!(
-                "check `test` is red (exit status 1). Run `cargo test` and fix what it reports.\nno file differs. Change one."
-            ),
+            feedback: "check `test` is red (exit status 1). Run `cargo test` and fix what it reports.\nno file differs. Change one.".to_owned(),
             next_actions: vec!["Run `cargo test` and fix what it reports.".to_owned(), "Change one.".to_owned()],
             reasons: ["check `test` is red (exit status 1)\nIt printed:\nboom", "no file differs"]
                 .map(|evidence| GateReport {

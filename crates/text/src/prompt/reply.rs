@@ -246,7 +246,8 @@ mod tests {
 
     #[test]
     fn a_step_that_is_no_text_costs_itself_alone() {
-        let reply = parse_reply(&GOOD.replace(r#"["i"]"#, r#"[5, "i", "", null]"#)).unwrap();
+        let text = GOOD.replace(r#"["i"]"#, r#"[5, "i", "", null]"#);
+        let reply = parse_reply(&text).unwrap();
         assert_eq!((reply.action_items, reply.items_dropped), (vec!["i".to_owned()], 3));
     }
 

@@ -33,6 +33,7 @@ pub(super) async fn run(dir: &Path, args: RunArgs) -> anyhow::Result<Exit> {
     let (orchestrator, tasks) = (app.0.clone(), app.1.clone());
     let list = tasks.load().await?;
     say_problems(&list, &*settings);
+    let ids = if args.next { next(&list)? } else { ids };
     let again = if args.how.again { Again::Yes } else { Again::No };
     if args.dry_run {
         drop((orchestrator, tasks));
@@ -89,6 +90,18 @@ pub(super) async fn shown(report: &RunReport, of: &Records, to: ResultTo, proble
         ResultTo::Stderr => errln!("{}", text().await.trim_end()),
     }
     Ok(exit(report, problems))
+}
+
+/// The task that a run would begin with. None, if no task is open.
+fn next(list: &TaskList) -> Result<Vec<TaskId>, UsageError> {
+    let open = runtime::readiness(&list.tasks);
+    match open.iter().find(|readiness| readiness.because.is_empty()) {
+        Some(ready) => Ok(vec![ready.task.id.clone()]),
+        None if open.is_empty() => Ok(Vec::new()),
+        None => Err(UsageError(
+            "--next: no task is ready; `reflexion task ready` says what the open ones wait for".to_owned(),
+        )),
+    }
 }
 
 pub(super) fn is_open(task: &crate::domain::Task) -> bool {

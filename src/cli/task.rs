@@ -1,6 +1,6 @@
 //! `reflexion task`.
 
-use super::args::{TaskAddArgs, TaskArgs, TaskCommand};
+use super::args::{TaskAddArgs, TaskArgs, TaskCommand, TaskEditArgs, TaskOptions, TasksNamed};
 use super::exit::UsageError;
 use super::output::{errln, out, outln};
 use super::run::foreign_marks;
@@ -52,13 +52,13 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             task_checks::seems_to_allow(&added).iter().for_each(|line| errln!("{line}"));
             print(&added, "added", add.json)?;
             if !add.no_check {
-                task_checks::try_at_base(&effective, &trust, &added, add.expects.as_deref()).await;
+                task_checks::try_at_base(&effective, &trust, &added, add.options.expects.as_deref()).await;
             }
             Ok(Exit::Confirmed)
         }
-        TaskCommand::Edit { id, fields, json } => {
+        TaskCommand::Edit(edit) => {
             trust::ensure_task_file(&trust)?;
-            let fields = parse(&fields)?;
+            let (fields, id) = (changes(&edit)?, edit.id);
             globs_inside(&effective, &fields)?;
             checks_told_apart(&fields, &*settings)?;
             say_misspelt(&fields);
@@ -67,15 +67,15 @@ pub(super) async fn task(dir: &Path, args: TaskArgs) -> anyhow::Result<Exit> {
             say_unknown(&changed, &file, &*settings).await?;
             say_idle(&changed, &*settings);
             task_checks::seems_to_allow(&changed).iter().for_each(|line| errln!("{line}"));
-            print(&changed, "changed", json)
+            print(&changed, "changed", edit.json)
         }
-        TaskCommand::Close { id, json } => {
+        TaskCommand::Close(named) => {
             trust::ensure_task_file(&trust)?;
-            print(&usage(file.set_status(&id, Status::Closed).await)?, "closed", json)
+            set_status(&file, &named, Status::Closed, "closed").await
         }
-        TaskCommand::Reopen { id, json } => {
+        TaskCommand::Reopen(named) => {
             trust::ensure_task_file(&trust)?;
-            print(&usage(file.set_status(&id, Status::Open).await)?, "opened", json)
+            set_status(&file, &named, Status::Open, "opened").await
         }
         TaskCommand::Sync { json } => {
             trust::ensure_task_file(&trust)?;
@@ -324,28 +324,71 @@ fn goes_to(task: &Task, settings: &dyn Settings, earlier: &TrackRecord) -> Strin
     format!("{size}goes to {}{because}\n", route.agents.join(", then "))
 }
 
+/// All of them, or none where one is not there.
+async fn set_status(file: &TaskFile, named: &TasksNamed, status: Status, what: &str) -> anyhow::Result<Exit> {
+    let list = file.load().await?;
+    for id in &named.ids {
+        list.find(id).map_err(UsageError)?;
+    }
+    let mut changed = Vec::new();
+    for id in &named.ids {
+        changed.push(usage(file.set_status(id, status).await)?);
+    }
+    if named.json && changed.len() > 1 {
+        project::print_json(&json!({ "tasks": changed }))?;
+        return Ok(Exit::Confirmed);
+    }
+    for task in &changed {
+        print(task, what, named.json)?;
+    }
+    Ok(Exit::Confirmed)
+}
+
 fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
+    let mut task = fields_of(&args.options, false);
+    task.extend(args.id.clone().map(|id| ("id".to_owned(), id.into())));
+    task.insert("title".to_owned(), args.title.clone().into());
+    task
+}
+
+/// What an edit changes: its JSON object, and above that its options.
+fn changes(args: &TaskEditArgs) -> anyhow::Result<Map<String, Value>> {
+    let mut options = fields_of(&args.options, true);
+    options.extend(args.title.clone().map(|title| ("title".to_owned(), title.into())));
+    let mut fields = match &args.fields {
+        Some(fields) => parse(fields)?,
+        None if options.is_empty() => parse("{}")?,
+        None => Map::new(),
+    };
+    fields.extend(options);
+    Ok(fields)
+}
+
+/// The fields that are given; where that is so, an empty word alone `empties` a list.
+fn fields_of(args: &TaskOptions, empties: bool) -> Map<String, Value> {
     let mut task = Map::new();
     let mut set = |key: &str, value: Option<Value>| {
         if let Some(value) = value {
             task.insert(key.to_owned(), value);
         }
     };
-    set("id", args.id.clone().map(Value::from));
-    set("title", Some(args.title.clone().into()));
+    let list = |words: &[String], of: fn((usize, &String)) -> Value| -> Option<Value> {
+        let is_emptied = empties && words.iter().all(String::is_empty);
+        let given = words.iter().enumerate().filter(|_| !is_emptied).map(of);
+        (!words.is_empty()).then(|| given.collect::<Vec<Value>>().into())
+    };
+    let word = |(_, word): (usize, &String)| Value::from(word.clone());
+    set("agent", args.agent.clone().map(Value::from));
+    set("labels", list(&args.labels, word));
     set("description", args.description.clone().map(Value::from));
     set("priority", args.priority.map(Value::from));
     set("type", args.kind.clone().map(Value::from));
     set("expects", args.expects.clone().map(Value::from));
-    set("allow", (!args.allow.is_empty()).then(|| args.allow.clone().into()));
-    set("protect", (!args.protect.is_empty()).then(|| args.protect.clone().into()));
+    set("allow", list(&args.allow, word));
+    set("protect", list(&args.protect, word));
     set("acceptanceCriteria", args.criteria.clone().map(Value::from));
-    let deps: Vec<Value> = args.after.iter().map(|id| json!({ "id": id, "type": "blocks" })).collect();
-    set("deps", (!deps.is_empty()).then(|| deps.into()));
-    let checks =
-        args.checks.iter().enumerate().map(|(i, run)| json!({ "name": format!("check-{}", i + 1), "run": run }));
-    let checks: Vec<Value> = checks.collect();
-    set("checks", (!checks.is_empty()).then(|| checks.into()));
+    set("deps", list(&args.after, |(_, id)| json!({ "id": id, "type": "blocks" })));
+    set("checks", list(&args.checks, |(i, run)| json!({ "name": format!("check-{}", i + 1), "run": run })));
     task
 }
 

@@ -21,7 +21,7 @@ pub(super) fn seems_to_allow(task: &Task) -> Vec<String> {
     let said = |allow: Allow| {
         let all: Vec<&str> = task.allow.iter().chain([&allow]).map(|allow| allow.as_str()).collect();
         format!(
-            "task {} reads as if its agent may {}. Words permit nothing; this does: reflexion task edit {} '{{\"allow\":[\"{}\"]}}'",
+            "task {} reads as if its agent may {}. Words permit nothing; this does: reflexion task edit {} --allow {}",
             task.id,
             allow.permits(),
             task.id,
@@ -95,7 +95,7 @@ fn only_the_fix(task: &Task, reports: &[CheckReport]) -> Option<String> {
     let shows_it = |report: &CheckReport| !report.passed() && !report.is_not_run();
     (task.is_fault() && task.expects == Expects::Change && reports.iter().any(shows_it)).then(|| {
         let id = &task.id;
-        format!("task {id} is a bug: add `--expects fix` so that changed tests alone do not count: reflexion task edit {id} '{{\"expects\":\"fix\"}}'")
+        format!("task {id} is a bug: add `--expects fix` so that changed tests alone do not count: reflexion task edit {id} --expects fix")
     })
 }
 

@@ -192,6 +192,7 @@ fn push_next(text: &mut String, report: &RunReport) {
     for kept in report.tasks.iter().filter_map(|task| task.kept.as_ref()).filter(|kept| !kept.contains(' ')) {
         let _ = writeln!(text, "look at {kept}, which was confirmed and could not be merged:\n  git merge {kept}");
     }
+    push_more_attempts(text, report);
     let because = match report.stopped {
         _ if report.interrupted => "interrupted",
         Some(RunStop::Deadline) => "the time was up",
@@ -206,6 +207,23 @@ fn push_next(text: &mut String, report: &RunReport) {
         (RunKind::Overnight, _) => "`reflexion overnight --resume`",
     };
     let _ = writeln!(text, "\n{because}; {}: {again} goes on with what is open", lost(report));
+}
+
+/// How tasks whose attempts are used up are tried again, with twice as many.
+fn push_more_attempts(text: &mut String, report: &RunReport) {
+    let refuted = |task: &&TaskReport| matches!(task.verdict, Some(Verdict::Failed | Verdict::FalseDone));
+    let is_used_up = |task: &&TaskReport| task.stop.is_none() && task.kept.is_none() && task.attempts > 0;
+    let failed: Vec<&TaskReport> = report.tasks.iter().filter(refuted).filter(is_used_up).collect();
+    let Some(most) = failed.iter().map(|task| task.attempts).max().filter(|_| report.kind == RunKind::Run) else {
+        return;
+    };
+    let ids: Vec<&str> = failed.iter().map(|task| task.id.as_str()).collect();
+    let _ = writeln!(
+        text,
+        "\nmore attempts may do it: `reflexion run {} --again --max-attempts {}`",
+        ids.join(" "),
+        most * 2
+    );
 }
 
 /// What was at work when the run stopped and is not judged.

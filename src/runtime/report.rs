@@ -126,9 +126,6 @@ impl Records {
         let before = self.life(run, &mut warnings);
         let mut reader = self.runs.open(run);
         reader.read_on()?;
-        if matches!(before, Life::Gone | Life::Superseded) {
-            warnings.extend(still_running(self.runs.left_running()));
-        }
         let mut seen = Seen::default();
         let night = self.told(&*reader, before, &mut seen, &mut warnings).await;
         let night = night.with_effect(|| {
@@ -149,7 +146,10 @@ impl Records {
         warnings: &mut Vec<String>,
     ) -> Night {
         let log = reader.log();
-        let night = Night::of(log, life).with_tasks(seen.tasks.of(&*self.tasks, warnings).await);
+        let is_dead = matches!(life, Life::Gone | Life::Superseded);
+        let left = if is_dead { self.runs.left_running() } else { Vec::new() };
+        let night =
+            Night::of(log, life).with_left_running(left).with_tasks(seen.tasks.of(&*self.tasks, warnings).await);
         let night = night.seen_at(self.clock.now()).with_kept(self.runs.kept(&log.run));
         let lessons = seen.lessons.of(&*self.storage, &night, warnings).await;
         night.with_lessons(lessons)
@@ -161,15 +161,6 @@ impl Records {
             Life::Gone
         })
     }
-}
-
-fn still_running(left: usize) -> Option<String> {
-    let what = match left {
-        0 => return None,
-        1 => "1 process that a killed run started still runs".to_owned(),
-        left => format!("{left} processes that a killed run started still run"),
-    };
-    Some(format!("{what}; the next run ends what is left behind"))
 }
 
 /// What was read beside a journal, so that it is not read again.

@@ -52,7 +52,7 @@ impl Runs for ProjectRuns {
         waits_until.map(|until| Waiting { pid, until })
     }
 
-    fn left_running(&self) -> usize {
+    fn left_running(&self) -> Vec<u32> {
         left_running(&self.0)
     }
 

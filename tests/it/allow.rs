@@ -188,7 +188,7 @@ fn a_fix_that_nothing_could_show_costs_no_agent() {
     assert!(!project.out.join("paid").exists() && project.worktrees().is_empty());
     // To run it again would set it aside again.
     let report = project.run(&["report"]);
-    report.exits(0).prints("blocked: it expects a fix").prints("reflexion task edit a '{\"checks\"");
+    report.exits(0).prints("blocked: it expects a fix").prints("reflexion task edit a --check 'COMMAND'");
     assert!(!report.stdout.contains("go on with what is open"), "{}", report.stdout);
 }
 

@@ -803,3 +803,77 @@ fn wrong_usage_exits_2_and_names_what_is_meant() {
     assert!(!project.out.join("started").exists());
     assert_eq!(project.run(&["--help"]).exits(0).stderr, "");
 }
+
+#[test]
+fn a_task_is_edited_by_the_options_that_add_one_and_several_are_opened_at_once() {
+    let project = Project::new("true");
+    let add =
+        ["task", "add", "Fix dates", "--id", "dates", "--no-check", "--agent", "sh", "--label", "a", "--label", "b"];
+    let added = project.run(&[&add[..], &["--priority", "1", "--check", "true", "--json"]].concat()).exits(0).json();
+    assert_eq!((&added["agent"], &added["labels"], &added["priority"]), (&json!("sh"), &json!(["a", "b"]), &json!(1)));
+    let edit = [
+        "task",
+        "edit",
+        "dates",
+        "--title",
+        "Fix all dates",
+        "--expects",
+        "fix",
+        "--type",
+        "bug",
+        "--allow",
+        "skip_tests",
+    ];
+    let more = ["--priority", "0", "--check", "test -e dates", "--label", "", "--protect", "docs/**", "--json"];
+    let edited = project.run(&[&edit[..], &more].concat()).exits(0).json();
+    let expected = json!({ "title": "Fix all dates", "expects": "fix", "type": "bug", "allow": ["skip_tests"], "priority": 0,
+        "checks": [{ "name": "check-1", "run": "test -e dates" }], "labels": [], "protect": ["docs/**"], "agent": "sh" });
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(edited.get(key).unwrap_or(&json!([])), value, "{key} of {edited}");
+    }
+    let both =
+        project.run(&["task", "edit", "dates", r#"{"priority":4,"maxAttempts":5}"#, "--priority", "2", "--json"]);
+    let both = both.exits(0).json();
+    assert_eq!((&both["priority"], &both["maxAttempts"]), (&json!(2), &json!(5)));
+    project.run(&["task", "edit", "dates"]).exits(2).says("there is nothing to change");
+
+    project.run(&["task", "add", "Other", "--id", "other", "--no-check"]).exits(0);
+    let closed = project.run(&["task", "close", "dates", "other", "--json"]).exits(0).json();
+    assert_eq!(closed["tasks"].as_array().unwrap().len(), 2);
+    project.run(&["task", "reopen", "dates", "nothere"]).exits(2).says("nothere");
+    assert_eq!(project.run(&["task", "show", "dates", "--json"]).json()["status"], "closed", "all or none");
+    project.run(&["task", "reopen", "dates", "other"]).exits(0).prints("opened dates").prints("opened other");
+}
+
+#[test]
+fn the_next_task_alone_is_worked_on() {
+    let project = Project::new(RIGHT);
+    let last = with(task("a"), json!({ "priority": 4 }));
+    let waits = crate::project::with(
+        crate::project::task("b"),
+        json!({ "priority": 0, "deps": [{ "id": "a", "type": "blocks" }] }),
+    );
+    let first = with(task("c"), json!({ "priority": 1 }));
+    project.tasks(&[last, waits, first]);
+    let ran = project.run(&["run", "--next", "--json"]).exits(0).json();
+    let ids: Vec<&str> = ran["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["c"]);
+    project.run(&["run", "--next", "a"]).exits(2);
+}
+
+#[test]
+fn more_attempts_are_offered_where_they_are_used_up() {
+    let project = Project::new("echo wrong > answer.txt; echo $REFLEXION_ATTEMPT > n.txt");
+    let ran = project.run(&["run", "--max-attempts", "2"]);
+    ran.exits(1).prints("more attempts may do it: `reflexion run a --again --max-attempts 4`");
+    project.run(&["report"]).prints("reflexion run a --again --max-attempts 4");
+}
+
+#[test]
+fn the_embedded_agent_leaves_its_prompts() {
+    let project = Project::new("true");
+    project.config(|config| config["agents"]["default"] = json!("repair"));
+    let run = project.run(&["run", "--max-attempts", "1", "--json"]).json()["run"].as_str().unwrap().to_owned();
+    let prompt = project.read(&format!(".reflection/runs/{run}/prompts/a+a+1.md"));
+    assert!(String::from_utf8_lossy(&prompt).starts_with("# Task: "), "{prompt:?}");
+}

@@ -195,3 +195,53 @@ fn what_made_the_difference_is_written_once_whenever_the_run_was_killed() {
     let judged = entries(&project).into_iter().rfind(|entry| entry["type"] == "attempt_judged").unwrap();
     assert_eq!(judged["reflection"], before[1], "{judged}");
 }
+
+#[test]
+fn a_lesson_names_what_fails_where_by_whatever_tool() {
+    const SAID: [(&str, &str); 12] = [
+        (
+            "pytest-syntax",
+            "The code cannot be parsed, so nothing was tested: SyntaxError: '(' was never closed (at lib.py:2)",
+        ),
+        (
+            "cargo-clippy-lint",
+            "clippy reports: clippy::if_same_then_else: this `if` has identical blocks (at src/lib.rs:2)",
+        ),
+        (
+            "mypy",
+            "mypy reports: return-value: Incompatible return value type (got \"str\", expected \"int\") (at typed.py:2)",
+        ),
+        ("eslint", "eslint reports: no-unused-vars: 'unused' is assigned a value but never used (at cart.js:1)"),
+        ("ruff", "ruff reports: F401: `os` imported but unused (at cart.py:1)"),
+        (
+            "rspec",
+            "what `Cart adds all prices` and 1 more expect: expect(Cart.total([1, 2, 4])).to eq(7); expected: 7; got: 6 (at spec/cart_spec.rb:5)",
+        ),
+        (
+            "phpunit",
+            "what `CartTest::testAddsAllPrices` and 1 more expect: Failed asserting that 6 is identical to 7 (at tests/CartTest.php:10)",
+        ),
+        (
+            "maven",
+            "what `cart.CartTest.addsAllPrices` and 1 more expect: java.lang.AssertionError: expected:<7> but was:<6> (at CartTest.java:10)",
+        ),
+        ("maven-compile", "The code does not compile, so nothing was tested: cannot find symbol (at Cart.java:6)"),
+        ("gradle", "expected: <7> but was: <6> (at CartTest.java:10)"),
+        ("dotnet-test", "Assert.Equal() Failure: Values differ; Expected: 7; Actual: 6 (at CartTest.cs:10)"),
+        (
+            "playwright",
+            "expect(received).toBe(expected) // Object.is equality; Expected: 7; Received: 6 (at cart.spec.ts:7)",
+        ),
+    ];
+    let project = Project::new("echo right > answer.txt");
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/failures");
+    let tasks = SAID.map(|(name, _)| task_with_check(name, &format!("cat '{fixtures}/{name}.txt'; exit 1")));
+    project.tasks(&tasks);
+    project.run(&["run", "--max-attempts", "1"]).exits(1);
+    let lessons = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
+    let lessons: Vec<Value> = lessons.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (name, said) in SAID {
+        let lesson = lessons.iter().find(|lesson| lesson["taskId"] == name).unwrap();
+        assert!(lesson["analysis"].as_str().unwrap().contains(said), "{name}: {lesson}");
+    }
+}

@@ -441,12 +441,23 @@ fn what_a_killed_runtime_left_running_is_told() {
     let project = Project::new("touch $OUT/begun; exec sleep 300");
     let mut night = project.start(&["overnight", "--json"]);
     project.await_told("begun");
-    assert!(!project.run(&["status"]).stderr.contains("still run"));
+    assert!(!project.run(&["status"]).stdout.contains("still run"));
     night.kill();
-    project.run(&["status"]).says("1 process that a killed run started still runs");
+    let (status, report) = (project.run(&["status", "--json"]).json(), project.run(&["report", "--json"]).json());
+    let left = report["leftRunning"].as_array().unwrap();
+    let pid = left[0].as_u64().unwrap();
+    let process = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    assert!(left.len() == 1 && process.starts_with("sleep"), "{left:?} {process}");
+    let said =
+        format!("its runtime is gone, but a process that it started still runs (pid {pid}; the next run ends it)");
+    assert!(status["text"].as_str().unwrap().contains(&said), "{status}");
+    project.run(&["status"]).prints(&said);
+    let report = project.run(&["report"]);
+    report.prints("a process that it started still runs");
+    assert!(!report.stdout.to_lowercase().contains("no process works"), "{}", report.stdout);
     project.config(|config| config["agents"]["sh"]["argv"][2] = json!("true"));
     project.run(&["overnight", "--resume"]);
-    assert!(!project.run(&["status"]).stderr.contains("still run"));
+    assert!(!project.run(&["status"]).stdout.contains("still run"));
 }
 
 /// `b` waits until `a` is merged, then moves every branch of the run to a commit of its own, deletes one, and puts refs below

@@ -716,7 +716,11 @@ async fn feedback_on_a_red_check_is_whole_sentences() {
         .acts(wrote(&project.workspaces, "right"));
     project.run(agent.clone()).await;
     let told = agent.requests()[1].prompt.clone();
-    assert!(told.contains("check `test` is red (exit status 1). Run `test-it --all`"), "{told}");
+    assert!(told.contains("\n- Check `test` is red (exit status 1)\n"), "{told}");
+    for once in ["is red", "Run `test-it --all`"] {
+        assert_eq!(told.matches(once).count(), 1, "{once}: {told}");
+    }
+    assert!(!told.contains("runtime_checks"), "{told}");
 }
 
 #[tokio::test]

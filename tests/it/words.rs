@@ -396,7 +396,7 @@ fn a_bug_with_a_red_check_is_told_how_changed_tests_alone_do_not_count() {
         let args = [&["task", "add", "Fix it", "--id", id, "--check", "exit 1"], more].concat();
         project.run(&args).exits(0).says("is red at the base").stderr.clone()
     };
-    let line = |id: &str| format!("reflexion task edit {id} '{{\"expects\":\"fix\"}}'");
+    let line = |id: &str| format!("reflexion task edit {id} --expects fix");
     assert!(add("one", &["--type", "bug"]).contains(&line("one")));
     assert!(!add("two", &["--type", "bug", "--expects", "fix"]).contains(&line("two")));
     assert!(!add("three", &["--type", "bug", "--expects", "change"]).contains(&line("three")));

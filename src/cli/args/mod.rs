@@ -26,5 +26,5 @@ pub use program::{Args, Command};
 pub use report::{ReportArgs, StatusArgs, WatchArgs};
 pub use run::{ApplyArgs, HowArgs, RunArgs};
 pub use setup::{CompletionsArgs, ConfigArgs, ConfigCommand, DoctorArgs, InitArgs, TrustArgs};
-pub use task::{TaskAddArgs, TaskArgs, TaskCommand};
+pub use task::{TaskAddArgs, TaskArgs, TaskCommand, TaskEditArgs, TaskOptions, TasksNamed};
 pub use transcript::{TranscriptArgs, TranscriptCommand};

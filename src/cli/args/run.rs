@@ -11,6 +11,9 @@ pub struct RunArgs {
     /// The tasks; every open one if none is named
     #[arg(value_name = "TASK")]
     pub tasks: Vec<String>,
+    /// Only the next one: the first of `reflexion task ready`
+    #[arg(long, conflicts_with_all = ["tasks", "again"])]
+    pub next: bool,
     /// Print the result as one JSON document on stdout
     #[arg(long)]
     pub json: bool,

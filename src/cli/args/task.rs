@@ -45,38 +45,51 @@ pub enum TaskCommand {
     /// Add a task to the task file
     Add(TaskAddArgs),
     /// Change fields of a task; what is not named stays as it is
-    Edit {
-        /// The task
-        id: String,
-        /// Fields as one JSON object, e.g. '{"priority":0}'
-        #[arg(value_name = "JSON")]
-        fields: String,
-        /// Print the changed task as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Mark a task as done
-    Close {
-        /// The task
-        id: String,
-        /// Print the changed task as JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Open a closed or blocked task again; its attempts count anew
-    Reopen {
-        /// The task
-        id: String,
-        /// Print the changed task as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    #[command(
+        after_help = "An option that may be given several times replaces the whole list; `--label ''` empties it.\n\nExamples:\n  reflexion task edit fix-dates --expects fix --check 'cargo test dates'\n  reflexion task edit fix-dates '{\"maxAttempts\":5}'"
+    )]
+    Edit(TaskEditArgs),
+    /// Mark tasks as done
+    Close(TasksNamed),
+    /// Open closed or blocked tasks again; their attempts count anew
+    Reopen(TasksNamed),
     /// Write what runs found out into the task file
     Sync {
         /// Print the number of changed tasks as JSON
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Tasks, and how what became of them is printed.
+#[derive(Debug, clap::Args)]
+pub struct TasksNamed {
+    /// The tasks
+    #[arg(value_name = "TASK", required = true)]
+    pub ids: Vec<String>,
+    /// Print the changed task as JSON; several as `{"tasks":[…]}`
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Change a task.
+#[derive(Debug, clap::Args)]
+pub struct TaskEditArgs {
+    /// The task
+    #[arg(value_name = "TASK")]
+    pub id: String,
+    /// Fields as one JSON object, e.g. '{"priority":0}'; an option stands above it
+    #[arg(value_name = "JSON")]
+    pub fields: Option<String>,
+    /// One line that says what is to be done
+    #[arg(long)]
+    pub title: Option<String>,
+    /// The other fields
+    #[command(flatten)]
+    pub options: TaskOptions,
+    /// Print the changed task as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Add a task.
@@ -88,6 +101,20 @@ pub struct TaskAddArgs {
     /// The id, such as fix-dates; made of the title if not given
     #[arg(long)]
     pub id: Option<String>,
+    /// The other fields
+    #[command(flatten)]
+    pub options: TaskOptions,
+    /// Do not try its checks at the base
+    #[arg(long)]
+    pub no_check: bool,
+    /// Print the stored task as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Fields of a task that can be given as options.
+#[derive(Debug, clap::Args)]
+pub struct TaskOptions {
     /// More words for the agent
     #[arg(long)]
     pub description: Option<String>,
@@ -109,16 +136,16 @@ pub struct TaskAddArgs {
     /// Files that its agent may not change, as a glob; may be given several times
     #[arg(long = "protect", value_name = "GLOB")]
     pub protect: Vec<String>,
-    /// Do not try its checks at the base
-    #[arg(long)]
-    pub no_check: bool,
     /// 0 (first) to 4 (last)
     #[arg(long, allow_negative_numbers = true, value_parser = clap::value_parser!(u8).range(0..=4))]
     pub priority: Option<u8>,
     /// A task that must be closed first; may be given several times
     #[arg(long = "after", value_name = "TASK")]
     pub after: Vec<String>,
-    /// Print the stored task as JSON
-    #[arg(long)]
-    pub json: bool,
+    /// The agent that works on it, as named in the settings
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// A word that it is known by; may be given several times
+    #[arg(long = "label", value_name = "WORD")]
+    pub labels: Vec<String>,
 }

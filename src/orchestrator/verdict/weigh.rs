@@ -42,7 +42,8 @@ pub fn weigh(judgement: Judgement, completion: &CompletionVerdict, ending: &Endi
 fn refuted_by_gates(judgement: Judgement, completion: &CompletionVerdict, ending: &Ending) -> Judgement {
     let failed = completion.reasons.iter().filter(|reason| reason.outcome == GateOutcome::Failed);
     let rule = failed.clone().next().map(|reason| reason.gate.clone());
-    let failed: Vec<String> = failed.map(|reason| format!("{}: {}", reason.gate, reason.evidence)).collect();
+    let mut failed: Vec<&str> = failed.map(|reason| reason.evidence.as_str()).collect();
+    failed.dedup();
     let because = if failed.is_empty() { completion.feedback.clone() } else { failed.join("; ") };
     Judgement { todo: completion.next_actions.clone(), rule, ..refuted(judgement, because, ending) }
 }
@@ -152,7 +153,7 @@ pub(in crate::orchestrator) mod tests {
     }
 
     #[test]
-    fn a_verdict_says_which_gate_or_whose_opinion_it_rests_on() {
+    fn a_verdict_says_what_it_rests_on() {
         let gate = GateReport {
             gate: "tests_deleted".to_owned(),
             outcome: GateOutcome::Failed,
@@ -160,7 +161,7 @@ pub(in crate::orchestrator) mod tests {
         };
         let refuted = CompletionVerdict { reasons: vec![gate], ..CompletionVerdict::bare(Standing::Refuted) };
         let cases = [
-            (refuted, "tests_deleted: tests/a.rs is gone"),
+            (refuted, "tests/a.rs is gone"),
             (objects(Standing::Proven), "so, but an objection stands: the refund is negative"),
             (person(Standing::Proven), "so, but a person must act: log in to the registry"),
         ];

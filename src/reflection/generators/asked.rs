@@ -34,7 +34,11 @@ impl Generator for AskedGenerator {
             own: None,
         };
         let read = |text: &str| parse_reply(text).map_err(|error| error.to_string());
-        Ok(ask(&*self.who, &question, read, spent).await?.by(self.origin.clone()))
+        let reply = ask(&*self.who, &question, read, spent).await?;
+        if reply.items_dropped > 0 {
+            tracing::warn!("{} of the action items of a lesson are no texts, and left out", reply.items_dropped);
+        }
+        Ok(reply.by(self.origin.clone()))
     }
 }
 

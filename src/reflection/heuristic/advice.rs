@@ -28,7 +28,7 @@ pub(super) fn advice(facts: &Facts<'_>) -> Advice {
         | Class::AgentFailed => of_the_agent(facts, &at),
         Class::CheckTimeout | Class::OutOfMemory => limit(facts, &at),
         Class::MissingProgram | Class::MissingModule => missing(facts, &at),
-        Class::Syntax | Class::Compile => compile(facts, &at),
+        Class::Syntax | Class::Compile | Class::Finding => compile(facts, &at),
         Class::Assertion => assertion(facts),
         Class::EdgeCase | Class::Crash => crash(facts, &at),
         Class::NoTests | Class::Said | Class::Silent => unknown(facts),
@@ -54,6 +54,10 @@ pub(super) fn worked(facts: &Facts<'_>) -> Option<String> {
         (Class::Compile | Class::Syntax, _) => match facts.place() {
             Some(place) => format!("nothing is said of {place} any more, and the tests run"),
             None => "the code compiles, and the tests run".to_owned(),
+        },
+        (Class::Finding, _) => match facts.place() {
+            Some(place) => format!("nothing is reported at {place} any more, and nothing new elsewhere"),
+            None => "nothing is reported any more".to_owned(),
         },
         (Class::NoTests, _) => "the runner says how many tests it found".to_owned(),
         (_, 0) => match &facts.detail {
@@ -131,10 +135,15 @@ fn missing(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
 
 /// Where the place was not touched, something that it relies on was.
 fn compile(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
-    let suggestion = match facts.is_elsewhere() {
+    // Rules of style look at each file by itself.
+    let is_by_itself = facts.class == Class::Finding && facts.failure.signature.tool != "mypy";
+    let suggestion = match facts.is_elsewhere().filter(|_| !is_by_itself) {
         Some(file) => format!(
             "What was changed is used in {file}: change that along with it, or keep what it relies on (names, types, arguments)."
         ),
+        None if facts.class == Class::Finding => {
+            format!("Change the code{at} so that the rule holds; the rule stays on, and nothing is exempt from it.")
+        }
         None => format!(
             "Fix this error{at} before looking at any other: those behind the first one often follow from it, and none of the tests has run."
         ),
@@ -199,11 +208,17 @@ pub(super) fn category(facts: &Facts<'_>) -> Category {
         Class::MissingModule | Class::OnlyInWorkspace => Category::MissingContext,
         Class::EdgeCase => Category::TestGap,
         // A single run of the check would have shown it.
-        Class::Syntax | Class::Compile | Class::Silent | Class::EmptyChange if claimed => Category::Verification,
-        Class::EmptyChange => Category::ApproachFlaw,
-        Class::Syntax | Class::Compile | Class::Assertion | Class::Crash | Class::Said | Class::Silent => {
-            Category::RootCause
+        Class::Syntax | Class::Compile | Class::Finding | Class::Silent | Class::EmptyChange if claimed => {
+            Category::Verification
         }
+        Class::EmptyChange => Category::ApproachFlaw,
+        Class::Syntax
+        | Class::Compile
+        | Class::Finding
+        | Class::Assertion
+        | Class::Crash
+        | Class::Said
+        | Class::Silent => Category::RootCause,
     }
 }
 

@@ -31,6 +31,8 @@ pub(super) enum Class {
     Syntax,
     /// The code does not compile or link.
     Compile,
+    /// A linter or a type checker has found something.
+    Finding,
     /// No test was found.
     NoTests,
     /// A test expected something else.
@@ -76,8 +78,12 @@ pub(super) fn class(failure: &FailureContext) -> Class {
 fn by_signature(signature: &Signature) -> Class {
     let code = signature.code.as_deref().unwrap_or_default();
     let message = signature.message.as_deref().unwrap_or_default();
-    let compiler =
-        matches!(signature.tool.as_str(), "cargo" | "rustc" | "tsc" | "go build" | "gcc" | "clang" | "mypy" | "ld");
+    let compiler = matches!(
+        signature.tool.as_str(),
+        "cargo" | "rustc" | "tsc" | "go build" | "gcc" | "clang" | "ld" | "javac" | "kotlinc" | "dotnet build"
+    );
+    // Errors of rustc's own have numbers; its lints and clippy's have names.
+    let is_lint = matches!(signature.tool.as_str(), "cargo" | "rustc") && code.starts_with(char::is_lowercase);
     if signature.timed_out {
         Class::CheckTimeout
     } else if signature.out_of_memory {
@@ -86,18 +92,24 @@ fn by_signature(signature: &Signature) -> Class {
         Class::MissingProgram
     } else if is_missing_module(code, message) {
         Class::MissingModule
-    } else if matches!(code, "SyntaxError" | "IndentationError" | "TabError" | "syntax error")
+    } else if matches!(
+        code,
+        "SyntaxError" | "IndentationError" | "TabError" | "syntax error" | "invalid-syntax" | "syntax"
+    ) || message.starts_with("Parsing error")
         || code.starts_with("TS1") && code.len() == "TS1005".len()
         || signature.tool == "cargo" && code.is_empty() && message.contains("delimiter")
     {
         Class::Syntax
+    } else if is_lint || matches!(signature.tool.as_str(), "mypy" | "eslint" | "ruff") {
+        Class::Finding
     } else if compiler {
         Class::Compile
     } else if signature.tool == "pytest" && signature.exit_status == Some(5) {
         Class::NoTests
     } else if is_edge_case(code, message) {
         Class::EdgeCase
-    } else if matches!(code, "AssertionError" | "assert")
+    } else if code.starts_with("Assertion")
+        || matches!(code, "assert" | "ComparisonFailure")
         || message.starts_with("assertion ")
         || (!signature.tests.is_empty() && matches!(code, "" | "ERR_TEST_FAILURE"))
     {
@@ -136,6 +148,7 @@ fn is_missing_module(code: &str, message: &str) -> bool {
             | "TS2307"
             | "FileNotFoundError"
             | "ENOENT"
+            | "LoadError"
             | "no such file or directory"
     ) || message.starts_with("no matching package")
         || message.starts_with("no required module provides")
@@ -146,7 +159,21 @@ fn is_missing_module(code: &str, message: &str) -> bool {
 
 /// Exceptions and words for a value at the edge: empty, missing, zero, out of range.
 fn is_edge_case(code: &str, message: &str) -> bool {
-    matches!(code, "IndexError" | "KeyError" | "ZeroDivisionError" | "StopIteration" | "OverflowError" | "RangeError")
+    const EDGES: [&str; 12] = [
+        "IndexError",
+        "KeyError",
+        "StopIteration",
+        "RangeError",
+        "Overflow",
+        "ZeroDivision",
+        "DivisionByZero",
+        "DivideByZero",
+        "Arithmetic",
+        "NullPointer",
+        "NullReference",
+        "OutOfBounds",
+    ];
+    EDGES.iter().any(|edge| code.contains(edge))
         || [
             "on a `None` value",
             "index out of bounds",

@@ -298,6 +298,41 @@ fn every_kind_of_failure_has_its_own_lesson() {
         (TestGap, 0.75),
         &["index out of range [0] with length 0", "breaks the code at cart.go:11"],
     );
+    check(
+        "pytest-syntax",
+        "pytest",
+        2,
+        (Verification, 0.75),
+        &["cannot be parsed, so nothing was tested: SyntaxError: '(' was never closed (at lib.py:2)"],
+    );
+    check(
+        "cargo-clippy-lint",
+        "cargo clippy",
+        101,
+        (Verification, 0.75),
+        &[
+            "clippy reports: clippy::if_same_then_else: this `if` has identical blocks (at src/lib.rs:2)",
+            "the rule stays on",
+        ],
+    );
+    check("mypy", "mypy .", 1, (Verification, 0.75), &["mypy reports: return-value: Incompatible", "(at typed.py:2)"]);
+    check(
+        "eslint",
+        "npx eslint .",
+        1,
+        (Verification, 0.75),
+        &["eslint reports: no-unused-vars: 'unused'", "(at cart.js:1)"],
+    );
+    check(
+        "ruff",
+        "ruff check",
+        1,
+        (Verification, 0.75),
+        &["ruff reports: F401: `os` imported but unused (at cart.py:1)"],
+    );
+    check("maven", "mvn test", 1, (RootCause, 0.75), &["expected:<7> but was:<6> (at CartTest.java:10)"]);
+    check("rspec", "rspec", 1, (RootCause, 0.75), &["expected: 7; got: 6 (at spec/cart_spec.rb:5)"]);
+    check("dotnet-test", "dotnet test", 1, (RootCause, 0.75), &["Expected: 7; Actual: 6 (at CartTest.cs:10)"]);
     check("tsc", "npx tsc", 2, (Verification, 0.75), &["TS2322: Type 'number' is not assignable"]);
     check("gcc", "make", 2, (Verification, 0.6), &["‘missing’ undeclared", "(at total.c:2)"]);
     check("make-recipe", "make check", 2, (RootCause, 0.45), &["expected 3, got 4"]);

@@ -50,6 +50,7 @@ impl Facts<'_> {
             Class::MissingModule => "Something is used that does not exist under that name".to_owned(),
             Class::Syntax => "The code cannot be parsed, so nothing was tested".to_owned(),
             Class::Compile => "The code does not compile, so nothing was tested".to_owned(),
+            Class::Finding => format!("{} reports", self.linter()),
             Class::NoTests => "No test was found, which counts as a failure".to_owned(),
             Class::Assertion => format!("The code does not do what {tests}"),
             Class::EdgeCase => "The code breaks at a value that nobody thought of".to_owned(),
@@ -64,11 +65,23 @@ impl Facts<'_> {
 
     /// What was expected and what came, or the error, with its code.
     fn said(&self) -> Option<String> {
-        let code = self.failure.signature.code.as_deref().filter(|code| code.starts_with(char::is_uppercase));
+        let is_rule = self.class == Class::Finding;
+        let code = self.failure.signature.code.as_deref();
+        let code = code.filter(|code| is_rule || code.starts_with(char::is_uppercase));
         match (code, &self.detail) {
             (Some(code), Some(detail)) if !detail.contains(code) => Some(format!("{code}: {detail}")),
             (_, Some(detail)) => Some(detail.clone()),
             (code, None) => code.map(str::to_owned),
+        }
+    }
+
+    /// Who has found something: cargo only passes it on.
+    fn linter(&self) -> &str {
+        let signature = &self.failure.signature;
+        match (signature.tool.as_str(), signature.code.as_deref()) {
+            ("cargo" | "rustc", Some(code)) if code.starts_with("clippy::") => "clippy",
+            ("cargo", _) => "rustc",
+            (tool, _) => tool,
         }
     }
 
@@ -172,7 +185,7 @@ impl Facts<'_> {
     fn faulty_file(&self) -> Option<&str> {
         let shows = matches!(
             self.class,
-            Class::Compile | Class::Syntax | Class::MissingModule | Class::EdgeCase | Class::Crash
+            Class::Compile | Class::Syntax | Class::Finding | Class::MissingModule | Class::EdgeCase | Class::Crash
         );
         let frame = self.failure.signature.frame.as_deref().filter(|_| shows)?;
         frame.split([':', ' ']).next()

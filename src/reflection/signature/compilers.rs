@@ -1,32 +1,54 @@
-//! gcc, clang, the linker, mypy (which prints like them), and make.
+//! gcc, clang, javac and mypy (which print like them), C# and Kotlin, the linker, and make.
 
 use super::found::{Found, Frame, last_match, pattern};
 use super::reader::place;
 use super::shell;
 
-/// `total.c:2:16: error: ‘missing’ undeclared`.
+/// `total.c:2:16: error: ‘missing’ undeclared`, and as Maven has it: `[ERROR] /x/Cart.java:[6,59] cannot find symbol`.
 pub(super) fn compiler(lines: &[&str]) -> Option<Found> {
     pattern!(
         ERROR,
-        r"^([^\s:][^:]*\.(?:c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|m|mm|cu|S|pyi?)):(\d+):(?:\d+:)? (?:fatal )?error: (.+?)(?:  ?\[([\w=+-]+)\])?$"
+        r"^([^\s:\[][^:]*\.(?:c|h|cc|cpp|cxx|c\+\+|hh|hpp|hxx|m|mm|cu|S|pyi?|java)):(\d+):(?:\d+:)? (?:fatal )?error: (.+?)(?:  ?\[([\w=+-]+)\])?$"
     );
+    pattern!(MAVEN, r"^\[ERROR\] (\S+\.java):\[(\d+),\d+\] (?:error: )?(.+)()$");
     pattern!(CLANG, r"^\d+ (?:warnings? and \d+ )?errors? generated\.$");
-    let error = lines.iter().find_map(|line| ERROR.captures(line))?;
+    let of_maven = lines.iter().find_map(|line| MAVEN.captures(line));
+    let by = if of_maven.is_some() { &MAVEN } else { &ERROR };
+    let error = of_maven.or_else(|| lines.iter().find_map(|line| ERROR.captures(line)))?;
     let clang = last_match(lines, &CLANG);
-    let python = matches!(error[1].rsplit_once('.'), Some((_, "py" | "pyi")));
     Some(Found {
-        tool: match (python, clang) {
-            (true, _) => "mypy",
-            (false, Some(_)) => "clang",
-            (false, None) => "gcc",
+        tool: match (error[1].rsplit_once('.'), clang) {
+            (Some((_, "py" | "pyi")), _) => "mypy",
+            (Some((_, "java")), _) => "javac",
+            (_, Some(_)) => "clang",
+            (_, None) => "gcc",
         },
-        code: error.get(4).map(|code| code.as_str().to_owned()),
+        code: error.get(4).map(|code| code.as_str().to_owned()).filter(|code| !code.is_empty()),
         message: Some(error[3].to_owned()),
         detail: Some(error[3].to_owned()),
         frame: Some(Frame::new(&error[1], Some(&error[2]))),
-        last_mark: last_match(lines, &ERROR)?.max(clang.unwrap_or(0)),
+        last_mark: last_match(lines, by)?.max(clang.unwrap_or(0)),
         ..Found::default()
     })
+}
+
+/// `/x/Cart.cs(6,9): error CS0103: The name 'price' does not exist [/x/cart.csproj]`, and `e: file:///x/Cart.kt:6:9 Unresolved reference`.
+pub(super) fn csharp_or_kotlin(lines: &[&str]) -> Option<Found> {
+    pattern!(DOTNET, r"^\s*(\S.*?\.(?:cs|fs|vb))\((\d+),\d+\): error ([A-Z]+\d+): (.+?)(?: \[[^\]]+\])?$");
+    pattern!(KOTLIN, r"^e: (?:file://)?(\S+\.kts?):(\d+):\d+:?() (.+)$");
+    let of = |tool, by: &'static std::sync::LazyLock<regex::Regex>| {
+        let error = lines.iter().find_map(|line| by.captures(line))?;
+        Some(Found {
+            tool,
+            code: Some(error[3].to_owned()).filter(|code| !code.is_empty()),
+            message: Some(error[4].to_owned()),
+            detail: Some(error[4].to_owned()),
+            frame: Some(Frame::new(&error[1], Some(&error[2]))),
+            last_mark: last_match(lines, by)?,
+            ..Found::default()
+        })
+    };
+    of("dotnet build", &DOTNET).or_else(|| of("kotlinc", &KOTLIN))
 }
 
 pattern!(

@@ -60,7 +60,7 @@ impl std::fmt::Display for Frame {
 
 /// Whether a path is the project's own, and not a toolchain's, a system's or a dependency's.
 pub(super) fn in_project(path: &str) -> bool {
-    const FOREIGN: [&str; 17] = [
+    const FOREIGN: [&str; 18] = [
         "/rustc/",
         "/.cargo/registry/",
         "/.cargo/git/",
@@ -78,6 +78,8 @@ pub(super) fn in_project(path: &str) -> bool {
         "/go/pkg/mod/",
         "/library/std/src/",
         "webpack-internal:",
+        // The root of what was built to be the same everywhere: .NET's own packages.
+        "/_/",
     ];
     !path.starts_with('<') && !FOREIGN.iter().any(|part| path.contains(part))
 }

@@ -1,7 +1,7 @@
 //! What a failure looks like: the rules that read tools' output.
 //!
 //! [`Signatures`] looks at the output with one reader per tool family (`rust`, `python`, `javascript`, `go`,
-//! `compilers`, `shell`). A reader recognises its tool by lines of a shape that only this tool prints, never by a bare
+//! `compilers`, `linters`, `shell`; `suites` has a table of them). A reader recognises its tool by lines of a shape that only this tool prints, never by a bare
 //! word. Several may recognise something, because programs quote each other (a test prints a compiler's error, `make`
 //! runs a compiler): then the one whose last such line stands *last* is believed, because a runner that goes on after
 //! the words it quotes has the last word itself. `make` and the plain shell speak only where nobody else does.
@@ -16,6 +16,7 @@ mod found;
 mod go;
 mod javascript;
 mod javascript_tests;
+mod linters;
 mod located;
 mod mask;
 mod prove;
@@ -24,6 +25,7 @@ mod reader;
 mod rust;
 mod rust_tests;
 mod shell;
+mod suites;
 #[cfg(test)]
 mod table;
 mod tap;

@@ -151,17 +151,20 @@ fn pytest_failure(told: &[&str]) -> Found {
         told.iter().filter_map(|line| line.strip_prefix("E ")).map(str::trim).filter(|line| !line.is_empty()).collect();
     let places: Vec<_> = told.iter().filter_map(|line| PLACE.captures(line)).collect();
     let named = places.iter().rev().find_map(|place| Some(place.get(4)?.as_str().to_owned()));
-    let first = words.first().copied().unwrap_or_default();
-    let (code, message) = exception(first);
+    // Code that cannot be parsed has its place, and the line, before its words.
+    pattern!(UNPARSED, r#"^File "(.+)", line (\d+)$"#);
+    let unparsed = words.first().and_then(|first| UNPARSED.captures(first));
+    let error = words.iter().position(|word| unparsed.is_none() || exception(word).0.is_some()).unwrap_or_default();
+    let words = words.get(error..).unwrap_or_default();
+    let (code, message) = exception(words.first().copied().unwrap_or_default());
+    let own = places.iter().rev().find(|place| in_project(&place[1]));
+    let own = own.map(|place| Frame::new(&place[1], Some(&place[2])).within(place.get(3).map(|name| name.as_str())));
+    let unparsed = unparsed.filter(|place| in_project(&place[1]));
     Found {
-        code: named.or(code),
+        code: named.filter(|_| unparsed.is_none()).or(code),
         message: Some(message.to_owned()).filter(|message| !message.is_empty()),
         detail: joined(words.iter().take(3).copied()),
-        frame: places
-            .iter()
-            .rev()
-            .find(|place| in_project(&place[1]))
-            .map(|place| Frame::new(&place[1], Some(&place[2])).within(place.get(3).map(|name| name.as_str()))),
+        frame: unparsed.map(|place| Frame::new(&place[1], Some(&place[2]))).or(own),
         ..Found::default()
     }
 }

@@ -6,7 +6,7 @@ use super::fingerprint::fingerprint;
 use super::found::{Found, Frame, in_project, pattern};
 use super::mask::mask;
 use super::written::written;
-use super::{compilers, go, javascript, prove, python, rust, shell};
+use super::{compilers, go, javascript, linters, prove, python, rust, shell, suites};
 use crate::domain::{CheckCommand, CheckReport, CheckStatus, Signature};
 use crate::prompt::{plain, shorten};
 use crate::services::FailureReader;
@@ -103,12 +103,15 @@ fn signature(check: &CheckReport, output: &str) -> Signature {
 type Reader = fn(&[&str]) -> Option<Found>;
 
 /// Where two readers rest on the same line the later one wins: runners stand behind the programs they run.
-const READERS: [Reader; 18] = [
+const READERS: [Reader; 22] = [
     rust::panic,
     python::traceback,
     javascript::crash,
     compilers::linker,
     compilers::compiler,
+    compilers::csharp_or_kotlin,
+    linters::eslint,
+    linters::ruff,
     javascript::typescript,
     go::program,
     rust::compile,
@@ -116,6 +119,7 @@ const READERS: [Reader; 18] = [
     rust::nextest,
     python::unittest,
     python::pytest,
+    suites::suite,
     prove::prove,
     prove::doctest,
     javascript::node_test,

@@ -8,7 +8,7 @@ pattern!(PANIC, r"^\s*thread '.*' (?:\(\d+\) )?panicked at (?:'(.*)', )?(.+?):(\
 
 /// A compile error, or cargo's own.
 pub(super) fn compile(lines: &[&str]) -> Option<Found> {
-    pattern!(LINT, r"#!?\[(?:deny|forbid|warn)\(([\w:]+)\)\]");
+    pattern!(LINT, r"#!?\[(?:deny|forbid|warn)\(([\w:]+)\)\]|`-D ([\w:-]+)` implied by");
     pattern!(LABEL, r"^\s*(?:\d+ )?\s*\|.*\^+ (.+)$");
     pattern!(END, r"^error: (?:could not compile `|aborting due to )");
     let start = lines
@@ -32,8 +32,8 @@ pub(super) fn compile(lines: &[&str]) -> Option<Found> {
         code: error
             .get(1)
             .map(|code| code.as_str())
-            .or(lint.as_ref().and_then(|lint| Some(lint.get(1)?.as_str())))
-            .map(str::to_owned),
+            .or(lint.as_ref().and_then(|lint| Some(lint.get(1).or(lint.get(2))?.as_str())))
+            .map(|code| code.replace('-', "_")),
         message: Some(error[2].to_owned()),
         detail: joined([&error[2], label.unwrap_or_default()]),
         frame: Some(Frame::new(&arrow[1], Some(&arrow[2]))),

@@ -88,6 +88,7 @@ fn python_tools() {
         "pytest-import",
         r"pytest | ImportError | test_imp.py | test_imp.py:1 | cannot import name 'subtract' from 'calc' (<path>/calc.py)",
     );
+    check("pytest-syntax", r"pytest | SyntaxError | test_one.py | lib.py:2 | '(' was never closed");
     check("pytest-none", r"pytest |  |  |  | <n> deselected in <time>");
     check(
         "pytest-short",
@@ -143,6 +144,61 @@ fn javascript_tools() {
 }
 
 #[test]
+fn runners_with_a_block_for_each_failing_test() {
+    check(
+        "rspec",
+        r"rspec |  | Cart adds all prices, Cart knows the mean of nothing | spec/cart_spec.rb:5 | expect(Cart.total([<n>, <n>, <n>])).to eq(<n>)",
+    );
+    check(
+        "phpunit",
+        r"phpunit |  | CartTest::testAddsAllPrices, CartTest::testMeanOfNothing | tests/CartTest.php:10 | Failed asserting that <n> is identical to <n>.",
+    );
+    check(
+        "maven",
+        r"maven | AssertionError | cart.CartTest.addsAllPrices, cart.CartTest.meanOfNothing | CartTest.java:10 | expected:<<n>> but was:<<n>>",
+    );
+    check(
+        "gradle",
+        r"gradle | AssertionFailedError | CartTest > addsAllPrices(), CartTest > meanOfNothing() | CartTest.java:10 | expected: <<n>> but was: <<n>>",
+    );
+    check(
+        "dotnet-test",
+        r"dotnet test |  | Cart.Tests.CartTest.AddsAllPrices, Cart.Tests.CartTest.MeanOfNothing | CartTest.cs:10 | Assert.Equal() Failure: Values differ",
+    );
+    check(
+        "playwright",
+        r"playwright |  | pt/cart.spec.ts › cart › adds all prices, pt/cart.spec.ts › cart › has a name | cart.spec.ts:7 | expect(received).toBe(expected) // Object.is equality",
+    );
+}
+
+#[test]
+fn what_breaks_in_the_code_shows_there_and_not_in_the_runner() {
+    let first = |name: &str, from: &str, to: &str| {
+        let output = fixture(name);
+        assert!(output.contains(from), "{name} holds {from:?}");
+        let found = read(&output.replace(from, to));
+        (found.code.unwrap_or_default(), found.frame.unwrap_or_default(), found.message.unwrap_or_default())
+    };
+    let expected = |code: &str, frame: &str, message: &str| (code.to_owned(), frame.to_owned(), message.to_owned());
+    assert_eq!(
+        first("rspec", "1) Cart adds", "1) Cart totals"),
+        expected("ZeroDivisionError", "lib/cart.rb:3", "divided by <n>")
+    );
+    assert_eq!(
+        first("phpunit", "testAddsAll", "testTotals"),
+        expected("DivisionByZeroError", "src/Cart.php:5", "Division by zero")
+    );
+    assert_eq!(
+        first("dotnet-test", "AddsAll", "Totals"),
+        expected("DivideByZeroException", "Cart.cs:12", "Attempted to divide by zero.")
+    );
+    assert_eq!(
+        first("playwright", "adds all prices ─", "totals ─"),
+        expected("TypeError", "cart.spec.ts:12", "Cannot read properties of undefined (reading 'name')")
+    );
+}
+
+#[test]
 fn go_tools() {
     check(
         "go-build",
@@ -174,10 +230,26 @@ fn compilers_and_make() {
     check("gcc", r"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)");
     check("gcc-link", r"ld |  |  | main.c | undefined reference to `helper'");
     check("gpp", r"gcc |  |  | v.cc:2 | ‘class std::vector<int>’ has no member named ‘push’");
+    check("maven-compile", r"javac |  |  | Cart.java:6 | cannot find symbol");
+    check(
+        "dotnet-build",
+        r"dotnet build | CS0103 |  | Cart.cs:6 | The name 'price' does not exist in the current context",
+    );
     check("make-gcc", r"gcc |  |  | total.c:2 | ‘missing’ undeclared (first use in this function)");
     check("make-no-rule", r"make |  |  |  | No rule to make target 'nothere.c', needed by 'all'.");
     check("make-none", r"make |  |  |  | No targets specified and no makefile found.");
     check("make-recipe", r"make |  |  | Makefile:4 | expected <n>, got <n>");
+}
+
+#[test]
+fn linters() {
+    let identical = r"cargo | clippy::if_same_then_else |  | src/lib.rs:2 | this `if` has identical blocks";
+    check("cargo-clippy-lint", identical);
+    check("eslint", r"eslint | no-unused-vars |  | cart.js:1 | 'unused' is assigned a value but never used");
+    check("eslint-syntax", r"eslint |  |  | broken.js:1 | Parsing error: Unexpected token ;");
+    check("ruff", r"ruff | F401 |  | cart.py:1 | `os` imported but unused");
+    check("ruff-concise", r"ruff | F401 |  | cart.py:1 | `os` imported but unused");
+    check("ruff-syntax", r"ruff | invalid-syntax |  | broken.py:1 | unexpected EOF while parsing");
 }
 
 #[test]

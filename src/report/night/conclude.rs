@@ -45,6 +45,7 @@ impl Night {
                 Life::Stopped { pid } if replay.state == Some(NightState::Running) => Some(pid),
                 _ => None,
             },
+            left_running: Vec::new(),
             past_deadline: replay.state == Some(NightState::Deadline),
             started_at: replay.started_at,
             last_sign_at: replay.last,
@@ -124,6 +125,13 @@ impl Night {
     pub fn seen_at(mut self, now: Timestamp) -> Self {
         self.past_deadline |= self.plan.until.is_some_and(|until| until <= now);
         self.conclude();
+        self
+    }
+
+    /// The same with what killed runs started and still runs.
+    #[must_use]
+    pub fn with_left_running(mut self, pids: Vec<u32>) -> Self {
+        self.left_running = pids;
         self
     }
 

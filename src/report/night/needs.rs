@@ -13,6 +13,12 @@ fn reopen(task: &NightTask) -> Step {
     step(format!("reflexion task reopen {}", task.id), "open it again")
 }
 
+/// How a task whose attempts are used up is tried again at once, with twice as many.
+fn more_attempts(task: &NightTask) -> Step {
+    let attempts = task.attempts.len().max(1) * 2;
+    step(format!("reflexion run {} --again --max-attempts {attempts}", task.id), "try it again, with more attempts")
+}
+
 /// How the run is gone on with, if it can be.
 pub(super) fn go_on(night: &Night) -> Option<Step> {
     // A dead run that was busy with a task has not written down what became of it.
@@ -153,7 +159,7 @@ fn failed(night: &Night, needs: &[Need]) -> Option<Need> {
     let why = format!("{it} attempts are used up, and nobody tries {them} again before you open {them}");
     let of = |place: &usize| {
         let task = &night.tasks[*place];
-        look(night, task).into_iter().chain(apply_kept(task)).chain([reopen(task)])
+        look(night, task).into_iter().chain(apply_kept(task)).chain([more_attempts(task), reopen(task)])
     };
     let commands = tasks.iter().take(REOPENED).flat_map(of).collect();
     (!tasks.is_empty()).then_some(Need { kind: NeedKind::Failed, tasks, why, branch: None, commands })
@@ -233,8 +239,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
         return Some(Need { kind: NeedKind::Blocked, tasks: vec![place], why, branch: None, commands });
     }
     if task.state == TaskState::Open && task.stop == Some(Stop::NoCheck) {
-        let give =
-            format!("reflexion task edit {} '{{\"checks\":[{{\"name\":\"shows-it\",\"run\":\"COMMAND\"}}]}}'", task.id);
+        let give = format!("reflexion task edit {} --check 'COMMAND'", task.id);
         let commands = vec![
             step(give, "give it a check that fails until it is fixed: your command for COMMAND"),
             step("reflexion doctor --checks", "see how the checks are before anybody works"),
@@ -268,7 +273,7 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
 
 /// Of a bug whose tests alone turned its check green: how such work is refuted from now on.
 fn only_the_fix(task: &NightTask) -> Option<Step> {
-    let command = || format!("reflexion task edit {} '{{\"expects\":\"fix\"}}'", task.id);
+    let command = || format!("reflexion task edit {} --expects fix", task.id);
     (task.by_tests_alone && task.is_loose_bug)
         .then(|| step(command(), "count only a fix of the code, before you open it again"))
 }

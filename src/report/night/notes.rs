@@ -2,6 +2,7 @@
 
 use super::page::{Line, named, text};
 use super::replay::millis;
+use super::status::who_works;
 use super::value::{Gap, Night, NightState};
 use super::words::{Times, duration, foreign, plural};
 use jiff::SignedDuration;
@@ -14,6 +15,11 @@ pub(super) fn away(night: &Night) -> impl Iterator<Item = &Gap> {
     night.gaps.iter().filter(|gap| gap.end.duration_since(gap.start) >= AWAY)
 }
 
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
 /// What a reader must know before believing the rest.
 pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
     let mut notes = Vec::new();
@@ -21,7 +27,8 @@ pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
     match night.state {
         NightState::Running => notes.push(text(format!("It is not over: this is what stood there at {last}."))),
         NightState::Dead if night.last_sign_at.is_some() => notes.push(text(format!(
-            "No process works on it, and it never said that it ended: it was killed, or the machine went down. Its last sign is of {last}."
+            "{}, and it never said that it ended: it was killed, or the machine went down. Its last sign is of {last}.",
+            capital(&who_works(night))
         ))),
         NightState::Dead => notes.push(text("Its journal holds nothing that can be read.")),
         _ => {}

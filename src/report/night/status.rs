@@ -44,7 +44,7 @@ fn first(night: &Night, times: &Times) -> String {
     let Some(last) = last else {
         return match night.state {
             NightState::Running => format!("{run} has just begun."),
-            _ => format!("{run} left nothing that can be read, and no process works on it."),
+            _ => format!("{run} left nothing that can be read, and {}.", who_works(night)),
         };
     };
     match night.state {
@@ -67,7 +67,21 @@ fn first(night: &Night, times: &Times) -> String {
             let because = foreign(night.halted.as_deref().unwrap_or_default(), 400);
             format!("{run} could not go on, {last}: {because}.")
         }
-        NightState::Dead => format!("{run} broke off: no process works on it, and its last sign is of {last}."),
+        NightState::Dead => format!("{run} broke off: {}, and its last sign is of {last}.", who_works(night)),
+    }
+}
+
+/// Who works on a run whose runtime is gone.
+pub(super) fn who_works(night: &Night) -> String {
+    let named: Vec<String> = night.left_running.iter().take(NAMED).map(ToString::to_string).collect();
+    let ids = if named.len() < night.left_running.len() { ", …" } else { "" };
+    let ids = format!("{}{ids}", named.join(", "));
+    match night.left_running.len() {
+        0 => "no process works on it".to_owned(),
+        1 => format!("its runtime is gone, but a process that it started still runs (pid {ids}; the next run ends it)"),
+        n => format!(
+            "its runtime is gone, but {n} processes that it started still run (pid {ids}; the next run ends them)"
+        ),
     }
 }
 

@@ -32,6 +32,9 @@ pub struct Night {
     /// The process that works on it, where that is stopped and does nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped_pid: Option<u32>,
+    /// Processes that killed runs started and that still run, where no runtime works on it any more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_running: Vec<u32>,
     /// It does not go on until the deadline that it had.
     #[serde(skip)]
     pub(super) past_deadline: bool,
@@ -108,7 +111,8 @@ pub enum NightState {
     Interrupted,
     /// It could not go on; [`Night::halted`] says why.
     Halted,
-    /// No process works on it, and it never said that it ended: killed, or the machine went down.
+    /// Its runtime is gone, and it never said that it ended: killed, or the machine went down. What that had started may still
+    /// run: [`Night::left_running`].
     Dead,
 }
 

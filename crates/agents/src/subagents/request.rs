@@ -4,7 +4,6 @@ use crate::files::Place;
 use crate::services::{AgentRequest, Mode, SubagentError};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 /// The environment of an agent's program: the request's, under the agent's own, under what the runtime itself says.
 pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -26,12 +25,6 @@ pub(super) fn environment(request: &AgentRequest, own: &BTreeMap<String, String>
     env
 }
 
-/// A prompt's file is below the project's `.reflection`; no link leads there.
-fn place(file: &Path) -> Place {
-    let names = file.iter().rev().position(|name| name == ".reflection").map_or(1, |below| below + 1);
-    Place::with_names(file, names)
-}
-
 /// Writes the prompt's file, which whoever only asks has written already.
 ///
 /// # Errors
@@ -41,7 +34,7 @@ pub(super) async fn write_prompt(agent: &str, request: &AgentRequest) -> Result<
         return Ok(());
     }
     let file = &request.prompt_file;
-    let (place, prompt) = (place(file), request.prompt.clone());
+    let (place, prompt) = (Place::within(file, ".reflection"), request.prompt.clone());
     let written = tokio::task::spawn_blocking(move || place.replace_soon(prompt.as_bytes())).await;
     written.map_err(io::Error::other).flatten().map_err(|error| SubagentError::Failed {
         agent: agent.to_owned(),

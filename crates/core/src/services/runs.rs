@@ -26,8 +26,8 @@ pub trait Runs: Send + Sync {
     /// The night that waits for its window, if one does.
     fn waiting(&self) -> Option<Waiting>;
 
-    /// How many processes that killed runs started still run.
-    fn left_running(&self) -> usize;
+    /// The processes that killed runs started and that still run, by their ids.
+    fn left_running(&self) -> Vec<u32>;
 
     /// Where the changes of unconfirmed attempts are kept, in words for a person; none where nothing can be said.
     fn kept(&self, run: &RunId) -> Vec<(TaskId, String)>;

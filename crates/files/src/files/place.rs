@@ -42,6 +42,13 @@ impl Place {
         Self { path: path.to_owned(), ..Self::new(root, below) }
     }
 
+    /// A file below the last directory of this name, from which on no link is followed; without such a one, its own directory.
+    #[must_use]
+    pub fn within(path: &Path, directory: &str) -> Self {
+        let names = path.iter().rev().position(|name| name == directory).map_or(1, |below| below + 1);
+        Self::with_names(path, names)
+    }
+
     /// Where a file is that a person names, through whatever links lead to it.
     #[must_use]
     pub fn named(path: &Path) -> Self {

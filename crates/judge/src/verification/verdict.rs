@@ -52,7 +52,7 @@ impl Draft {
                 push(&mut draft.verdict.missing, &todo.missing);
                 push(&mut draft.verdict.next_actions, &todo.action);
                 let first = finding.report.evidence.lines().next().unwrap_or_default();
-                draft.feedback.push(format!("{}: {first}. {}", finding.report.gate, todo.action));
+                draft.feedback.push(format!("{first}. {}", todo.action));
             }
             draft.verdict.reasons.push(finding.report);
         }

@@ -75,8 +75,8 @@ impl Runs for MemoryRuns {
         None
     }
 
-    fn left_running(&self) -> usize {
-        0
+    fn left_running(&self) -> Vec<u32> {
+        Vec::new()
     }
 
     fn kept(&self, _: &RunId) -> Vec<(TaskId, String)> {

@@ -6,6 +6,7 @@ use super::rank::{Candidate, candidates};
 use super::source::Source;
 use super::tried::Tried;
 use crate::domain::{AgentReport, Ending};
+use crate::files::Place;
 use crate::services::{AgentRequest, Mode, RetryFrom, Subagent, SubagentError};
 use async_trait::async_trait;
 use std::io;
@@ -37,7 +38,12 @@ impl Subagent for Repair {
                 message: "it only edits files; it cannot answer questions".to_owned(),
             });
         }
-        tokio::task::spawn_blocking(move || attempt(&request.dir, &request.prompt, &request.cancel))
+        let work = move || {
+            // Nobody else keeps what it was told.
+            Place::within(&request.prompt_file, ".reflection").replace_soon(request.prompt.as_bytes())?;
+            attempt(&request.dir, &request.prompt, &request.cancel)
+        };
+        tokio::task::spawn_blocking(work)
             .await
             .map_err(|error| failed(error.to_string()))?
             .map_err(|error| failed(error.to_string()))

@@ -25,6 +25,8 @@ pub struct Reply {
     pub action_items: Vec<String>,
     /// 0 to 1; 0.5 if the answer gave no number.
     pub confidence: f64,
+    /// How many steps were left out because they were no text, or blank.
+    pub items_dropped: usize,
 }
 
 impl Reply {
@@ -128,10 +130,14 @@ fn read(object: &Map<String, Value>) -> Result<Reply, ParseError> {
     // Small models write keys in their own way.
     let action_items = match object.get("actionItems").or_else(|| object.get("action_items")) {
         None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(items)) => items.iter().map(item).collect::<Result<_, _>>()?,
+        Some(Value::Array(items)) => items.iter().collect(),
         Some(other) => return Err(wrong("actionItems", "a list of texts", other)),
     };
+    let given = action_items.len();
+    // One that is no text costs itself, and not the lesson.
+    let action_items: Vec<String> = action_items.into_iter().filter_map(|item| text_of(item, ITEM_CHARS)).collect();
     Ok(Reply {
+        items_dropped: given - action_items.len(),
         category,
         analysis: sentence(object, "analysis")?,
         suggestion: sentence(object, "suggestion")?,
@@ -149,10 +155,6 @@ fn number(value: &Value) -> f64 {
 fn sentence(object: &Map<String, Value>, field: &'static str) -> Result<String, ParseError> {
     let value = object.get(field).unwrap_or(&Value::Null);
     text_of(value, SENTENCE_CHARS).ok_or_else(|| wrong(field, "a text", value))
-}
-
-fn item(value: &Value) -> Result<String, ParseError> {
-    text_of(value, ITEM_CHARS).ok_or_else(|| wrong("actionItems", "a list of texts", value))
 }
 
 /// A text that is not blank, cleaned and capped.
@@ -218,6 +220,7 @@ mod tests {
             suggestion: "s".to_owned(),
             action_items: vec!["i".to_owned()],
             confidence: 0.9,
+            items_dropped: 0,
         }
     }
 
@@ -242,6 +245,13 @@ mod tests {
     }
 
     #[test]
+    fn a_step_that_is_no_text_costs_itself_alone() {
+        let text = GOOD.replace(r#"["i"]"#, r#"[5, "i", "", null]"#);
+        let reply = parse_reply(&text).unwrap();
+        assert_eq!((reply.action_items, reply.items_dropped), (vec!["i".to_owned()], 3));
+    }
+
+    #[test]
     fn wrong_types_are_errors_that_say_where() {
         let check = |from: &str, to: &str, error: &str| {
             let text = GOOD.replace(from, to);
@@ -250,8 +260,6 @@ mod tests {
         check(r#""a","s"#, r#"{"x":1},"s"#, "`analysis` in the answer is an object where a text is needed");
         check(r#""a","s"#, r#""  ","s"#, "`analysis` in the answer is blank where a text is needed");
         check(r#""suggestion":"s","#, "", "`suggestion` in the answer is missing where a text is needed");
-        check(r#"["i"]"#, "[1]", "`actionItems` in the answer is a number where a list of texts is needed");
-        check(r#"["i"]"#, r#"[""]"#, "`actionItems` in the answer is blank where a list of texts is needed");
         check(r#"["i"]"#, r#""i""#, "`actionItems` in the answer is a text where a list of texts is needed");
         check("\"test_gap\"", "true", "`category` in the answer is a boolean where a word is needed");
         check(

@@ -1,6 +1,7 @@
 //! The short sentences of a watcher's screen.
 
 use super::super::replay::millis;
+use super::super::status::who_works;
 use super::super::value::{Need, NeedKind, Night, NightState, SpanKind, TaskState};
 use super::super::words::{Times, duration, foreign, number, plural, usage};
 use super::scene::AtWork;
@@ -34,7 +35,7 @@ pub fn standing(night: &Night, times: &Times) -> String {
             format!("could not go on,{last}: {because}")
         }
         NightState::Dead if night.last_sign_at.is_none() => "left nothing that can be read".to_owned(),
-        NightState::Dead => format!("broke off,{last}: no process works on it"),
+        NightState::Dead => format!("broke off,{last}: {}", who_works(night)),
     }
 }
 

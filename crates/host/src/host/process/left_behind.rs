@@ -39,11 +39,14 @@ pub(in crate::host) fn end_left_behind(places: &[PathBuf], state_dir: &Path) -> 
     }
 }
 
-/// How many programs that a killed run of this project started still run, wherever they work. Nothing is ended.
+/// The programs that a killed run of this project started and that still run, wherever they work, by their ids. Nothing is ended.
 #[must_use]
-pub fn left_running(project: &policy::Project) -> usize {
+pub fn left_running(project: &policy::Project) -> Vec<u32> {
     // In the workspaces a run that lives may be at work.
-    Search { places: Vec::new(), project: project_key(&project.state_dir()) }.find().len()
+    let found = Search { places: Vec::new(), project: project_key(&project.state_dir()) }.find();
+    let mut pids: Vec<u32> = found.into_iter().filter_map(|(pid, _)| u32::try_from(pid).ok()).collect();
+    pids.sort_unstable();
+    pids
 }
 
 struct Search {

@@ -5,8 +5,10 @@
 //! once: `text`, `markdown` and `html` print the same page, and only the HTML adds pictures (`charts`). `status`
 //! tells a running or dead run in a few sentences, `watch` what somebody sees who watches one. Pure; the zone and the moment come from whoever asks (`words`).
 
+mod chain;
 mod charts;
 mod conclude;
+mod figures;
 mod heals;
 mod html;
 mod learned;
@@ -14,6 +16,8 @@ mod markdown;
 mod needs;
 mod notes;
 mod page;
+#[cfg(test)]
+mod page_tests;
 mod replay;
 mod status;
 #[cfg(test)]

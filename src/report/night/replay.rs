@@ -5,9 +5,9 @@ use super::value::{
     TaskState,
 };
 use crate::domain::{
-    CostSource, Ending, FailureType, JournalEntry, LessonsOver, Life, LoggedEntry, MergeOutcome, Proof, Ran,
-    ReflectionId, RunLog, RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId,
-    TurnReason, TurnsUsage, Unmerged, Usage, Verdict,
+    CostSource, Ending, JournalEntry, LessonsOver, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog,
+    RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage,
+    Unmerged, Usage, Verdict,
 };
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -433,7 +433,6 @@ impl Replay {
             ending: None,
             verdict: None,
             because: String::new(),
-            changed_nothing: false,
             flaky: Vec::new(),
             risk: None,
             usage: Usage::default(),
@@ -513,7 +512,6 @@ impl Replay {
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
-        judged.changed_nothing = *failure == Some(FailureType::EmptyChange);
         judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);
         judged.reflection.clone_from(reflection);
@@ -579,6 +577,7 @@ impl Replay {
             attempt: None,
             analysis: None,
             suggestion: None,
+            same_as: None,
             injected_into: Vec::new(),
         });
         self.by_lesson.insert(id.clone(), self.lessons.len() - 1);

@@ -309,9 +309,6 @@ pub struct NightAttempt {
     pub verdict: Option<Verdict>,
     /// Why, in words.
     pub because: String,
-    /// It was refuted for having changed nothing.
-    #[serde(skip)]
-    pub changed_nothing: bool,
     /// Checks that failed, and of which that says nothing about the work.
     pub flaky: Vec<Flaky>,
     /// The risk of its change.
@@ -527,6 +524,9 @@ pub struct Lesson {
     pub analysis: Option<String>,
     /// What to do differently; null if the memory no longer has it.
     pub suggestion: Option<String>,
+    /// The first lesson of the run with the same words, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<ReflectionId>,
     /// The agent runs with it in their prompt, as places in `attempts`.
     pub injected_into: Vec<usize>,
 }

@@ -102,6 +102,9 @@ pub(super) fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.005 { "under $0.01".to_owned() } else { format!("${usd:.2}") }
 }
 
+/// A run that took less is told to the second.
+const BRIEF_MS: u64 = 600_000;
+
 /// Times as a person reads them where the report is made.
 #[derive(Debug, Clone)]
 pub struct Times {
@@ -115,6 +118,16 @@ impl Times {
     /// `22:04`.
     pub(super) fn clock(&self, at: Timestamp) -> String {
         at.to_zoned(self.zone.clone()).strftime("%H:%M").to_string()
+    }
+
+    /// `22:04:31`.
+    pub(super) fn clock_to_seconds(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string()
+    }
+
+    /// A time in a run that took so long, in milliseconds: with seconds where minutes would tell nothing apart.
+    pub(super) fn clock_of(&self, took: Option<u64>, at: Timestamp) -> String {
+        if took.is_some_and(|ms| ms < BRIEF_MS) { self.clock_to_seconds(at) } else { self.clock(at) }
     }
 
     /// `Sat 21 Nov 2026 22:04`.
@@ -143,7 +156,11 @@ impl Times {
     /// `22:04 to 06:31`, with days where they are more than one apart.
     pub(super) fn range(&self, from: Timestamp, to: Timestamp) -> String {
         let day = |at: Timestamp| at.to_zoned(self.zone.clone()).date();
-        if day(from) == day(to) {
+        let took = to.duration_since(from);
+        if day(from) == day(to) && took.as_millis() < i128::from(BRIEF_MS) {
+            let seconds = |at: Timestamp| at.to_zoned(self.zone.clone()).strftime(":%S").to_string();
+            format!("{}{} to {}", self.full(from), seconds(from), self.clock_to_seconds(to))
+        } else if day(from) == day(to) {
             format!("{} to {}", self.full(from), self.clock(to))
         } else {
             format!("{} to {}", self.full(from), self.full(to))

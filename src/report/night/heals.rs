@@ -74,6 +74,7 @@ fn item(heal: &Heal, times: &Times) -> Item {
             text(format!("{}; {came}", heal.spell.as_str())),
         ],
         chain: Vec::new(),
+        change: None,
         commands: Vec::new(),
     }
 }

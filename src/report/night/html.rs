@@ -4,7 +4,7 @@ use super::chain::Link;
 use super::charts;
 use super::figures::Figure;
 use super::page::{Item, Line, Mark, Page, Piece, Section, page};
-use super::value::{Night, Step};
+use super::value::{Night, Step, TaskChange};
 use super::words::Times;
 use crate::domain::TaskId;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -164,6 +164,7 @@ fn entry(section: &str, item: &Item) -> Markup {
             }
             @for words in &item.lines { p { (line(words)) } }
             (chain(&item.chain))
+            @if let Some(change) = &item.change { (diff(change)) }
             @if !item.commands.is_empty() { (commands(&item.commands)) }
         }
     }
@@ -183,6 +184,31 @@ fn chain(links: &[Link]) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// A change that unfolds, line by line.
+fn diff(change: &TaskChange) -> Markup {
+    let Some(text) = &change.diff else { return html! {} };
+    // Below the first `@@` of a file a line that begins like the header of one is a line of it.
+    let mut in_hunk = false;
+    let lines = text.split_inclusive('\n').map(move |line| {
+        in_hunk = line.starts_with("@@") || in_hunk && !line.starts_with("diff --git ");
+        let class = match line.chars().next() {
+            Some('+') if in_hunk => "add",
+            Some('-') if in_hunk => "del",
+            Some('@') => "at",
+            _ if in_hunk => "same",
+            _ => "at",
+        };
+        (class, line)
+    });
+    html! {
+        details.change {
+            summary { (change.size) }
+            pre tabindex="0" aria-label="The change" { @for (class, line) in lines { span class=(class) { (line) } } }
+            @if change.cut { p { "The rest is not shown; " code { (change.command) } " shows all of it." } }
         }
     }
 }

@@ -109,7 +109,7 @@ fn lesson_item(night: &Night, alike: &[&Lesson], in_full: &HashSet<ReflectionId>
     let lines = vec![ticked(&words), in_prompts(night, alike)];
     let commands =
         vec![step(format!("reflexion memory show {}", super::words::quoted(first.id.as_str())), "all of it")];
-    Item { mark: Mark::Lesson, name: joined(&origins), title, lines, chain: Vec::new(), commands }
+    Item { mark: Mark::Lesson, name: joined(&origins), title, lines, chain: Vec::new(), change: None, commands }
 }
 
 /// The attempts that had one of these lessons in their prompt, and what became of them.

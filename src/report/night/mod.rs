@@ -6,6 +6,7 @@
 //! tells a running or dead run in a few sentences, `watch` what somebody sees who watches one. Pure; the zone and the moment come from whoever asks (`words`).
 
 mod chain;
+mod change;
 mod charts;
 mod conclude;
 mod figures;
@@ -34,7 +35,7 @@ pub use status::{status, waits};
 pub use text::text;
 pub use value::{
     AgentSpend, AskedForTest, Counts, Fate, Gap, Heal, Injection, Lesson, Limit, Merge, Need, NeedKind, Night,
-    NightAttempt, NightState, NightTask, Span, SpanKind, Spend, Step, TaskState, WorkerTime,
+    NightAttempt, NightState, NightTask, Span, SpanKind, Spend, Step, TaskChange, TaskState, WorkerTime,
 };
 pub use words::Times;
 pub(super) use words::duration;

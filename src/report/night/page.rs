@@ -2,10 +2,11 @@
 
 use super::super::events::NOTHING_LEFT;
 use super::chain::{Link, chain};
+use super::change::{see, turned};
 use super::figures::{Figure, figures};
 use super::learned::lessons;
 use super::needs::{apply, step};
-use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
+use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskChange, TaskState};
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
 use crate::domain::{Flaky, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Usage, Verdict};
 use std::collections::HashSet;
@@ -47,6 +48,8 @@ pub(super) struct Item {
     pub lines: Vec<Line>,
     /// Its attempts, one by one.
     pub chain: Vec<Link>,
+    /// What its work changes.
+    pub change: Option<TaskChange>,
     pub commands: Vec<Step>,
 }
 
@@ -172,7 +175,15 @@ fn security(night: &Night) -> Section {
         let ids: Vec<&str> = noticed.tasks.iter().map(TaskId::as_str).collect();
         let name = if ids.is_empty() { "your repository".to_owned() } else { named(&ids) };
         let lines = vec![ticked(&foreign(&noticed.what, CAUSE))];
-        Item { mark: Mark::Review, name, title: String::new(), lines, chain: Vec::new(), commands: Vec::new() }
+        Item {
+            mark: Mark::Review,
+            name,
+            title: String::new(),
+            lines,
+            chain: Vec::new(),
+            change: None,
+            commands: Vec::new(),
+        }
     })
 }
 
@@ -208,6 +219,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
         lines.extend(asked_for_test(night, task).map(text));
     }
     if let ([task], NeedKind::YoursToMerge) = (tasks.as_slice(), need.kind) {
+        lines.extend(turned(task));
         lines.extend(shown_by(night, task));
     }
     if need.kind == NeedKind::Repository && !ids.is_empty() {
@@ -226,7 +238,8 @@ fn need_item(night: &Night, need: &Need) -> Item {
         [task] if !is_below => chain(night, task),
         _ => Vec::new(),
     };
-    Item { mark, name, title, lines, chain, commands: need.commands.clone() }
+    let change = tasks.first().filter(|_| tasks.len() == 1 && !is_below).and_then(|task| task.change.clone());
+    Item { mark, name, title, lines, chain, change, commands: need.commands.clone() }
 }
 
 /// Whether the last attempt of a task that could not be merged was confirmed: what is kept is on its branch then.
@@ -314,6 +327,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
     let shown = shown_by(night, task).filter(|_| chain.is_empty());
     lines.extend(shown.filter(|_| task.proof.is_some_and(Proof::shows_a_difference)));
+    lines.extend(turned(task));
     lines.extend(changed(task));
     lines.extend(asked_for_test(night, task).map(text));
     lines.extend(unnoticed(task).map(text));
@@ -347,7 +361,16 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
             }
         }
     }
-    Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, chain, commands }
+    commands.extend(see(task));
+    Item {
+        mark: Mark::Good,
+        name: task.id.to_string(),
+        title: foreign(&task.title, TITLE),
+        lines,
+        chain,
+        change: task.change.clone(),
+        commands,
+    }
 }
 
 fn unchanged(night: &Night) -> Section {
@@ -361,7 +384,15 @@ fn unchanged_item(night: &Night, task: &NightTask) -> Item {
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
     let look = super::needs::look(night, task).map(|look| Step { does: "read what the agent answered", ..look });
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
-    Item { mark: Mark::Good, name, title, lines, chain: chain(night, task), commands: look.into_iter().collect() }
+    Item {
+        mark: Mark::Good,
+        name,
+        title,
+        lines,
+        chain: chain(night, task),
+        change: None,
+        commands: look.into_iter().collect(),
+    }
 }
 
 /// What its confirmation says.
@@ -384,7 +415,9 @@ fn changed(task: &NightTask) -> Option<Line> {
     let named: Vec<String> = task.files.iter().take(FILES).map(|file| format!("`{}`", foreign(file, 120))).collect();
     let more = task.files.len().saturating_sub(FILES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let files = plural(task.files.len(), "file");
+    let lines =
+        task.change.as_ref().map(|TaskChange { size, .. }| format!(" (+{} −{} lines)", size.added, size.removed));
+    let files = plural(task.files.len(), "file") + &lines.unwrap_or_default();
     (!named.is_empty()).then(|| ticked(&format!("changes {files}: {}{more}", named.join(", "))))
 }
 
@@ -481,7 +514,15 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     let mut commands: Vec<Step> = super::needs::look(night, task).into_iter().collect();
     commands.extend(super::needs::apply_kept(task));
     commands.push(step(format!("reflexion task reopen {}", task.id), "open it again"));
-    Item { mark: Mark::Bad, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, chain, commands }
+    Item {
+        mark: Mark::Bad,
+        name: task.id.to_string(),
+        title: foreign(&task.title, TITLE),
+        lines,
+        chain,
+        change: task.change.clone(),
+        commands,
+    }
 }
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
@@ -543,7 +584,7 @@ fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
     lines.extend(kept(task));
     let commands = super::needs::apply_kept(task).into_iter().collect();
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
-    Item { mark: Mark::Open, name, title, lines, chain, commands }
+    Item { mark: Mark::Open, name, title, lines, chain, change: None, commands }
 }
 
 /// How its last judged attempt ended, where the task is open all the same.
@@ -561,7 +602,15 @@ fn closed(night: &Night) -> Section {
 fn closed_item(task: &NightTask) -> Item {
     let words = foreign(task.cause.as_deref().unwrap_or("closed"), CAUSE);
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
-    Item { mark: Mark::Plain, name, title, lines: vec![text(words)], chain: Vec::new(), commands: Vec::new() }
+    Item {
+        mark: Mark::Plain,
+        name,
+        title,
+        lines: vec![text(words)],
+        chain: Vec::new(),
+        change: None,
+        commands: Vec::new(),
+    }
 }
 
 fn spend(night: &Night) -> Option<Section> {
@@ -635,6 +684,7 @@ fn plain_item(name: String, words: String) -> Item {
         title: String::new(),
         lines: vec![text(words)],
         chain: Vec::new(),
+        change: None,
         commands: Vec::new(),
     }
 }

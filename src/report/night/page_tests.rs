@@ -1,8 +1,8 @@
 //! What a reader of the page meets first: the numbers, the attempts of each task, names and pictures.
 
-use super::tests::{attempt, ended, judged, log, merged, night, over, started, task, times, words};
+use super::tests::{attempt, ended, judged, log, merge, merged, night, over, started, task, times, words};
 use super::{Night, html, markdown, text};
-use crate::domain::{Life, Reflection, ReflectionId};
+use crate::domain::{ChangeOf, ChangeSize, Life, Reflection, ReflectionId, ShownChange};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -131,4 +131,66 @@ fn a_run_of_seconds_is_told_to_the_second() {
     long.entries[last].at = "2026-11-21T23:00:00Z".parse().unwrap();
     let said = text(&Night::of(&long, Life::Gone), &times());
     assert!(said.contains("21:00 to 23:00 (2 h 00 min)"), "{said}");
+}
+
+/// A change of one file, with this diff.
+fn change_of(night: Night, diff: &str) -> Night {
+    let change = ShownChange {
+        from: "a".repeat(40),
+        to: "b".repeat(40),
+        size: ChangeSize { added: 1, removed: 2, files: 1 },
+        diff: Some(diff.to_owned()),
+    };
+    let places: Vec<usize> = night.kept_changes().into_iter().map(|(place, _)| place).collect();
+    night.with_changes(places.into_iter().map(|place| (place, Some(change.clone()))))
+}
+
+#[test]
+fn what_was_merged_or_is_on_a_branch_shows_what_it_changes() {
+    let mut all = vec![started("overnight", &["a", "b", "c"])];
+    all.extend(merged("a", "c1", &["a.py"]));
+    all.extend([task("b"), attempt("b", 1, &[]), judged("b", 1, "confirmed")]);
+    all.push(ended("b", json!("confirmed"), "closed", json!({"branch": "reflexion/r1/b"})));
+    all.extend([task("c"), attempt("c", 1, &[]), judged("c", 1, "confirmed")]);
+    all.push(merge("c", 1, json!({"kind": "red", "because": "x", "kept": "reflexion/r1/c@1"})));
+    all.push(ended("c", json!("failed"), "blocked", json!({})));
+    all.push(over());
+    let branch = |branch: &str| ChangeOf::Branch { base: "b0".to_owned(), branch: branch.to_owned() };
+    let wanted =
+        vec![(0, ChangeOf::Commit("c1".to_owned())), (1, branch("reflexion/r1/b")), (2, branch("reflexion/r1/c@1"))];
+    assert_eq!(night(&all).kept_changes(), wanted);
+    let told = change_of(night(&all), "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n");
+    let said = words(&text(&told, &times()));
+    assert!(said.contains("changes 1 file (+1 −2 lines): `a.py`"), "{said}");
+    assert!(said.contains("$ git diff aaaaaaaaaaaa bbbbbbbbbbbb # see the whole change"), "{said}");
+    let page = html(&told, &times());
+    assert_eq!(page.matches("<summary>+1 −2 lines in 1 file</summary>").count(), 3, "{page}");
+    assert!(page.contains("<span class=\"add\">+new\n</span>") && !page.contains("The rest is not shown"), "{page}");
+}
+
+#[test]
+fn a_long_diff_is_cut_at_a_line_and_hides_nothing() {
+    let mut all = vec![started("overnight", &["a"])];
+    all.extend(merged("a", "c1", &["a.py"]));
+    all.push(over());
+    let hostile =
+        "<script>alert(1)</script></pre> \u{1b}[2J\u{202e}\u{200b} token=ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let line = format!("+{hostile}\n");
+    let told = change_of(night(&all), &format!("diff --git a/a b/a\n@@ -1 +1 @@\n{}", line.repeat(400)));
+    let page = html(&told, &times());
+    assert!(page.len() < 100_000 && page.contains("The rest is not shown; <code>git diff aaaaaaaaaaaa"), "{page}");
+    let escaped =
+        "<span class=\"add\">+&lt;script&gt;alert(1)&lt;/script&gt;&lt;/pre&gt; \\u{1b}[2J\\u{202e}\\u{200b} ";
+    assert!(page.contains(escaped) && !page.contains("<script") && !page.contains("ghp_0123"), "{page}");
+}
+
+#[test]
+fn a_task_says_which_red_tests_are_so_no_more() {
+    let mut all = vec![started("overnight", &["a"]), task("a"), attempt("a", 1, &[]), judged("a", 1, "confirmed")];
+    all[3]["tests"] = json!({"names": ["t::adds", "t::`odd`"], "turned": 5, "failedBefore": 6, "failing": 1});
+    all.push(ended("a", json!("confirmed"), "closed", json!({"branch": "reflexion/r1/a"})));
+    all.push(over());
+    let said = words(&text(&night(&all), &times()));
+    let expected = "`t::adds`, `t::`odd`` and 3 more failed before and do not now; 6 failing tests before, 1 now";
+    assert!(said.contains(expected), "{said}");
 }

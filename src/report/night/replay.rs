@@ -360,6 +360,8 @@ impl Replay {
             proof_hunks: None,
             branch: None,
             files: Vec::new(),
+            tests: None,
+            change: None,
             by_tests_alone: false,
             is_loose_bug: false,
             after: Vec::new(),
@@ -474,6 +476,7 @@ impl Replay {
             proof,
             proof_runs,
             proof_hunks,
+            tests,
             person,
             risk,
             flaky,
@@ -493,6 +496,7 @@ impl Replay {
         self.tasks[place].person.clone_from(person);
         self.tasks[place].risk.clone_from(risk);
         self.tasks[place].proof_hunks.clone_from(proof_hunks);
+        self.tasks[place].tests.clone_from(tests);
         self.tasks[place].by_tests_alone =
             proof_runs.is_some_and(|runs| (runs.c, runs.t) == (Some(Ran::Red), Some(Ran::Green)));
         if let Some(id) = reflection {

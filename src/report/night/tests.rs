@@ -54,7 +54,7 @@ fn stopped(stop: &str) -> Value {
            "reflectionsInjected": 0, "tokens": null, "costUsd": null, "durationMs": 1, "endings": [], "stop": stop}})
 }
 
-fn merge(id: &str, n: u32, outcome: Value) -> Value {
+pub(super) fn merge(id: &str, n: u32, outcome: Value) -> Value {
     json!({"type": "merge_ended", "task": id, "attempt": n, "outcome": outcome})
 }
 

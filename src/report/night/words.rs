@@ -1,7 +1,7 @@
 //! Times, sums and names in words.
 
 use crate::domain::{CostSource, Timestamp, Usage, gates_in_words};
-use crate::prompt::{one_line, plain, shorten};
+use crate::prompt::{has_no_width, is_invisible, one_line, plain, shorten};
 use crate::redaction::Redactor;
 use jiff::tz::TimeZone;
 
@@ -25,6 +25,21 @@ pub(super) fn joined<T: AsRef<str>>(words: &[T]) -> String {
 /// A text from outside in one line: with gates in words, without what drives a terminal or turns the reading direction, and not longer.
 pub(super) fn foreign(text: &str, bytes: usize) -> String {
     shorten(&gates_in_words(&one_line(&plain(text))), bytes).into_owned()
+}
+
+/// A diff in which nothing is hidden: what would drive a terminal, turn the reading direction or has no width stands there as its number.
+pub(super) fn shown_diff(diff: &str) -> String {
+    let mut shown = String::with_capacity(diff.len());
+    for line in diff.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        for c in line.strip_suffix('\r').unwrap_or(line).chars() {
+            let is_hidden =
+                c.is_control() && c != '\t' || is_invisible(c) || has_no_width(c) || "\u{2028}\u{2029}".contains(c);
+            if is_hidden { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+        }
+        shown.push_str(end);
+    }
+    shown
 }
 
 /// An argument as a shell takes it; names that need no quotes get none.

@@ -346,7 +346,8 @@ fn costs(night: &Night) -> Markup {
         share: of(task) / most,
         words: words(task),
     });
-    bar_list("cost", "Cost by task", what, &bars.collect::<Vec<_>>())
+    let title = if known(usd) || known(tokens) { "Cost by task" } else { "Time by task" };
+    bar_list("cost", title, what, &bars.collect::<Vec<_>>())
 }
 
 /// Every agent run in a table: the timeline for those who cannot see it.

@@ -131,12 +131,15 @@ async fn an_id_may_be_appended_twice(store: &dyn Storage) {
     not_found(store, "c").await;
 }
 
+/// Makes a reflection one that cannot be kept.
+type Spoil = fn(&mut Reflection);
+
 async fn a_batch_is_stored_whole_or_not_at_all(store: &dyn Storage) {
     let batch = ["a", "b", "c"].map(|id| reflection(id, "t", "s", 1));
     append(store, &batch).await;
     assert_eq!(ids(store, None, None, None).await, ["c", "b", "a"]);
 
-    let spoiled: [(&str, fn(&mut Reflection)); 3] = [
+    let spoiled: [(&str, Spoil); 3] = [
         ("a `confidence` of NaN", |r| r.confidence = f64::NAN),
         ("a `confidence` without end", |r| r.confidence = f64::INFINITY),
         ("a `v` above `Reflection::VERSION`", |r| r.v = Reflection::VERSION + 1),

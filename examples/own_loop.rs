@@ -3,7 +3,7 @@
 //!
 //! `cargo run --example own_loop`
 
-use reflexion::domain::{FailureContext, Output, SubtaskId, TaskId};
+use reflexion::domain::{SubtaskId, TaskId};
 use reflexion::layer::{BoxError, Svc};
 use reflexion::runtime;
 use reflexion::services::ReflectionService;
@@ -42,12 +42,13 @@ async fn main() -> Result<(), BoxError> {
             solved_at = Some(attempt);
             break;
         };
-        // Say what is known of the failure, make a reflection of it, and keep it.
-        let mut failure = FailureContext::new(task.clone(), attempt, runtime::system_clock().now());
-        failure.output = Output::whole(output);
+        // Say what is known of the failure - what failed and where is read from the output -, make a reflection of it, and keep it.
+        let mut failure = runtime::failed_output(task.clone(), attempt, output);
         failure.agent_message = format!("I wrote `{program}`.");
         let reflection = app.generate(&failure).await?;
         println!("  learned: {}", reflection.analysis);
+        // A lesson that knows its failure is found again when that one comes back.
+        assert!(reflection.signature.is_some());
         app.save(&reflection).await?;
     }
     app.shutdown().await?;

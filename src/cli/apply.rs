@@ -2,6 +2,7 @@
 
 use super::args::ApplyArgs;
 use super::exit::UsageError;
+use super::init::quoted;
 use super::output::{errln, outln};
 use super::{Exit, interrupt, project, trust};
 use crate::domain::{TaskId, in_a_line};
@@ -51,8 +52,19 @@ pub(super) async fn apply(dir: &Path, args: ApplyArgs) -> anyhow::Result<Exit> {
             outln!("  {}", in_a_line(file));
         }
     }
+    if !args.json
+        && let Some(remove) = removes(&applied.from)
+    {
+        outln!("{remove}");
+    }
     for remark in &applied.remarks {
         errln!("note: {remark}");
     }
     Ok(Exit::Confirmed)
+}
+
+/// How the branch is removed that the work came from: it stays, for what is uncommitted is easily lost. None of a patch file.
+fn removes(from: &str) -> Option<String> {
+    (!from.ends_with(".patch"))
+        .then(|| format!("the branch stays; once this is committed, `git branch -D {}` removes it", quoted(from)))
 }

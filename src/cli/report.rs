@@ -15,7 +15,8 @@ use anyhow::Context;
 use std::path::{Path, PathBuf};
 
 pub(super) async fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit> {
-    let Found { night, run_dir, times, project: of } = find(dir, args.run.as_deref()).await?;
+    let Found { records, night, run_dir, times, project: of } = find(dir, args.run.as_deref()).await?;
+    let night = records.with_changes(night);
     let text = match (args.html, args.md, args.json) {
         (true, ..) => night::html(&night, &times),
         (_, true, _) => night::markdown(&night, &times),
@@ -43,6 +44,7 @@ pub(super) async fn report(dir: &Path, args: ReportArgs) -> anyhow::Result<Exit>
 
 /// A run, and where it is.
 pub(super) struct Found {
+    pub records: Records,
     pub project: policy::Project,
     pub night: Night,
     pub run_dir: PathBuf,
@@ -117,5 +119,6 @@ pub(super) async fn find(dir: &Path, which: Option<&str>) -> anyhow::Result<Foun
         times: Times { zone: clock.zone(), now: clock.now() },
         night,
         run_dir,
+        records,
     })
 }

@@ -7,7 +7,7 @@ use super::decompose::DecomposeFile;
 use super::judging::{FeedbackFile, RiskFile, RoutingFile, VerificationFile};
 use super::model::ModelFile;
 use super::notify::NotifyFile;
-use crate::domain::{CheckCommand, CheckSpec, named_apart};
+use crate::domain::{CheckCommand, CheckSpec, named_apart, policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -218,7 +218,7 @@ pub struct ReflexionFile {
     /// How long a generator may take, in milliseconds, before the heuristic answers in its place.
     pub generation_timeout_ms: u64,
     /// Reflections that are older, in days, end with the next run: no prompt holds them any more, and `reflexion memory prune` removes them. What is pinned, what
-    /// other tasks may see and what was measured to help stays.
+    /// other tasks may see and what was measured to help stays. The next run removes what `.reflection/` keeps of older turns, too.
     pub retention_days: u32,
     /// At most this many bytes of reflections in one prompt.
     pub injection_bytes: usize,
@@ -228,13 +228,22 @@ pub struct ReflexionFile {
 
 impl Default for ReflexionFile {
     fn default() -> Self {
+        let policy::Reflexion {
+            enabled,
+            hold_out,
+            max_reflections_per_retry,
+            generation_timeout,
+            retention_days,
+            injection_bytes,
+            generator: _,
+        } = policy::Reflexion::default();
         Self {
-            enabled: true,
-            holdout: true,
-            max_reflections_per_retry: 3,
-            generation_timeout_ms: 30_000,
-            retention_days: 30,
-            injection_bytes: 8192,
+            enabled,
+            holdout: hold_out,
+            max_reflections_per_retry,
+            generation_timeout_ms: u64::try_from(generation_timeout.as_millis()).unwrap_or(u64::MAX),
+            retention_days,
+            injection_bytes,
             generator: GeneratorFile {
                 kind: GeneratorKind::Heuristic,
                 argv: Vec::new(),

@@ -12,8 +12,8 @@ use super::verdict::{Judgement, shown};
 use super::watch::{Watching, WatchingParams};
 use crate::domain::{
     About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Guard,
-    JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, Trace, TranscriptHead, TreeId,
-    TurnReason, Usage, Verdict,
+    JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, TestsTurned, Trace, TranscriptHead,
+    TreeId, TurnReason, Usage, Verdict,
 };
 use crate::prompt::{AgentSteps, ask_for_test, one_line, shorten};
 use crate::services::{Conversation, Earlier, UsageMeter};
@@ -198,6 +198,8 @@ pub(super) struct Judged {
     pub proof_runs: Option<ProofRuns>,
     /// Which lines of the change the checks notice.
     pub proof_hunks: Option<ProofHunks>,
+    /// What became of the tests that failed at the base.
+    pub tests: Option<TestsTurned>,
     /// The digest of what was kept of its last turn.
     pub record: Option<String>,
     /// Red checks that say nothing about the work.

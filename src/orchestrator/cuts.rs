@@ -143,6 +143,7 @@ impl CutOff {
             proof: None,
             proof_runs: None,
             proof_hunks: None,
+            tests: None,
             failure: Some(FailureType::AgentError),
             person: Vec::new(),
             risk: None,

@@ -181,8 +181,7 @@ impl TaskRun {
         }
         self.report.reflections_written += 1;
         let origin = reflection.origin.unwrap_or(Origin::Person);
-        let generator = &context.services.settings.reflexion().generator;
-        if matches!(origin, Origin::Heuristic { .. }) && *generator != crate::domain::policy::Generator::Heuristic {
+        if origin.is_of_fallback() {
             context.fallbacks.fetch_add(1, Ordering::Relaxed);
         }
         self.publish(EventKind::Reflected { origin, analysis: reflection.analysis });

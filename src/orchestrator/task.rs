@@ -528,6 +528,7 @@ impl TaskRun {
             proof: judged.judgement.proof,
             proof_runs: judged.proof_runs,
             proof_hunks: judged.proof_hunks.clone(),
+            tests: judged.tests,
             failure: judged.judgement.failure,
             person: judged.judgement.person,
             risk: Some(judged.risk),

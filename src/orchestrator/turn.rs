@@ -12,8 +12,8 @@ use super::verdict::{Evidence, Judgement, NOTHING};
 use super::{results, review, turns, verdict};
 use crate::domain::{
     AgentReport, Change, CheckReport, CheckSpec, CompletionVerdict, Ending, EventKind, Expects, FailureType, FileGlobs,
-    Flaky, FlakyHow, GateOutcome, JournalEntry, Risk, Role, SessionVerdict, Severity, Standing, TranscriptItem,
-    TurnRecord, Usage, Verdict, policy,
+    Flaky, FlakyHow, GateOutcome, JournalEntry, Risk, Role, SessionVerdict, Severity, Standing, TestsTurned,
+    TranscriptItem, TurnRecord, Usage, Verdict, policy,
 };
 use crate::prompt::{
     AgentSteps, Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, plain_diff,
@@ -315,6 +315,7 @@ impl TaskRun {
             size: review::size(&change, &diff),
             change,
             risk,
+            tests: TestsTurned::of(&checks, &prepared.baseline),
             checks,
             judgement,
             old,

@@ -379,6 +379,8 @@ mod tests {
         check_solved(&left, 2, &["finished", "finished"]);
         // Of the failure, and of what made the difference.
         assert_eq!(left.because, ["the generator failed: it panicked: no luck"; 2]);
+        // Counted as those of the program's own generators are.
+        assert_eq!(left.report.totals.fallbacks, 2);
         let left = generator(Way::Hangs, None).await;
         check_solved(&left, 2, &["finished", "finished"]);
         assert_eq!((left.because[0].as_str(), left.took), ("the generator timed out after 30 s", 60));

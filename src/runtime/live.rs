@@ -208,7 +208,7 @@ async fn progress_judge(judge: Svc<dyn Judge>, clock: Svc<dyn Clock>) -> Result<
 }
 
 async fn verdicts(settings: Svc<dyn Settings>) -> Result<Svc<dyn Verdicts>, Infallible> {
-    Ok(Svc::new(VerdictFiles::new(settings.project())))
+    Ok(Svc::new(VerdictFiles::new(settings.project()).keeping(settings.reflexion().retention_days)))
 }
 
 async fn captures(settings: Svc<dyn Settings>, clock: Svc<dyn Clock>) -> Result<Svc<dyn Captures>, Infallible> {

@@ -1,7 +1,9 @@
 //! What the report of a run is about, through the ports: nothing here knows where runs and lessons are kept.
 
 use super::watch::RunWatch;
-use crate::domain::{AttemptRecord, Life, Past, Reflection, ReflectionId, RunId, SessionId, TaskList, policy};
+use crate::domain::{
+    AttemptRecord, ChangeOf, Life, Past, Reflection, ReflectionId, RunId, SessionId, TaskList, policy,
+};
 use crate::layer::{BuildError, Layers, Svc};
 use crate::report::night::Night;
 use crate::services::{Clock, RecentQuery, RunReader, Runs, RunsError, Settings, Storage, StorageError, Tasks};
@@ -135,6 +137,14 @@ impl Records {
             })
         });
         Ok((night, warnings))
+    }
+
+    /// The same night with what its work that is kept changes, as far as the repository has it: for a page of it.
+    #[must_use]
+    pub fn with_changes(&self, night: Night) -> Night {
+        let (places, of): (Vec<usize>, Vec<ChangeOf>) = night.kept_changes().into_iter().unzip();
+        let changes = self.runs.changes(&of);
+        night.with_changes(places.into_iter().zip(changes))
     }
 
     /// What a run's journal says, with titles and the words of lessons.

@@ -1,9 +1,10 @@
 //! The runs of a project, from their files and their lock.
 
 use crate::domain::{
-    AttemptRecord, Life, Past, RunId, RunKind, RunLog, SessionId, TaskId, TranscriptRecord, Waiting, policy,
+    AttemptRecord, ChangeOf, Life, Past, RunId, RunKind, RunLog, SessionId, ShownChange, TaskId, TranscriptRecord,
+    Waiting, policy,
 };
-use crate::host::{LockHolder, left_running, lock_holder};
+use crate::host::{LockHolder, left_running, lock_holder, shown_changes};
 use crate::layer::Svc;
 use crate::services::{RunReader, Runs, RunsError, Settings, TranscriptReader};
 use crate::storage::{
@@ -62,6 +63,10 @@ impl Runs for ProjectRuns {
         let shown = run_dir.strip_prefix(&self.0.root).unwrap_or(&run_dir);
         let patches = kept_patches(&run_dir).unwrap_or_default().into_iter();
         patches.map(|(task, name)| (task, shown.join(name).display().to_string())).collect()
+    }
+
+    fn changes(&self, of: &[ChangeOf]) -> Vec<Option<ShownChange>> {
+        shown_changes(&self.0.root, of)
     }
 
     fn attempts(&self) -> Result<Vec<AttemptRecord>, RunsError> {

@@ -351,7 +351,11 @@ fn apply_brings_work_in_uncommitted_or_changes_nothing() {
     assert_eq!(project.read("answer.txt"), b"right\n");
     assert_eq!(project.read("mine.txt"), b"mine\n");
     assert_eq!(project.git(&["diff", "--cached", "--name-only"]), "");
-    project.run(&["apply", "a"]).exits(0);
+    // Once more: it says how the branch is removed, and that does it.
+    let said = project.run(&["apply", "a"]).exits(0).stdout.clone();
+    let branch = said.split_once("git branch -D ").unwrap().1.split('`').next().unwrap();
+    project.git(&["branch", "-D", branch]);
+    assert_eq!(project.git(&["branch", "--list", "reflexion/*"]), "");
 }
 
 #[test]

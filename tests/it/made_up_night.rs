@@ -399,6 +399,7 @@ impl Night {
                 proof: None,
                 proof_runs: None,
                 proof_hunks: None,
+                tests: None,
                 failure: None,
                 person,
                 risk: Some(Risk::of([file], RiskThreshold::default())),

@@ -50,11 +50,17 @@ fn a_real_run_is_told_in_every_form() {
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
+    // What it changes is read from the repository.
+    assert!(text.contains("changes 1 file (+1 −1 lines): `answer.txt`"), "{text}");
+    let see = text.lines().find_map(|line| line.trim().strip_suffix("  # see the whole change")).unwrap();
+    let see: Vec<&str> = see.strip_prefix("$ git ").unwrap().split(' ').collect();
+    assert!(project.git(&see).contains("+right"), "{see:?}");
     let run = fs::read_dir(project.dir.join(".reflection/runs")).unwrap().next().unwrap().unwrap().file_name();
     let run = run.into_string().unwrap();
     let path = project.run(&["report", &run[..12], "--html"]).exits(0).stdout.clone();
     assert!(path.trim_end().ends_with(&format!(".reflection/runs/{run}/report.html")), "{path}");
-    assert!(fs::read_to_string(path.trim_end()).unwrap().starts_with("<!DOCTYPE html>"));
+    let page = fs::read_to_string(path.trim_end()).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("<span class=\"add\">+right\n</span>"), "{page}");
     let json: Value = serde_json::from_str(&project.run(&["report", "--json"]).exits(0).stdout.clone()).unwrap();
     assert_eq!((&json["v"], &json["run"], &json["counts"]["confirmed"]), (&1.into(), &run.clone().into(), &1.into()));
     assert_eq!(json["lessons"][0]["injectedInto"], serde_json::json!([1]));

@@ -3,7 +3,7 @@
 
 use super::made_up_night::Night;
 use jiff::tz::TimeZone;
-use reflexion::domain::Life;
+use reflexion::domain::{ChangeSize, Life, ShownChange};
 use reflexion::report::night;
 use reflexion::report::night::Times;
 use serde_json::Value;
@@ -29,6 +29,16 @@ fn page(title: Option<&str>) -> String {
     let made_up = Night::titled(40, 4, title);
     let lessons = made_up.lessons.iter().map(|lesson| (lesson.id.clone(), lesson.clone())).collect();
     let told = night::Night::of(&made_up.log(made_up.entries.len()), Life::Gone).with_lessons(lessons);
+    let words = title.unwrap_or("one more line");
+    let change = ShownChange {
+        from: "4f2a9c1e7b3d".to_owned(),
+        to: "9c1e7b3d4f2a".to_owned(),
+        size: ChangeSize { added: 1, removed: 1, files: 1 },
+        diff: Some(format!("diff --git a/{words} b/{words}\n@@ -1,2 +1,2 @@\n same\n-{words}\n+{words}, changed\n")),
+    };
+    let places: Vec<usize> = told.kept_changes().into_iter().map(|(place, _)| place).collect();
+    assert!(!places.is_empty());
+    let told = told.with_changes(places.into_iter().map(|place| (place, Some(change.clone()))));
     let times = Times { zone: TimeZone::get("Europe/Berlin").unwrap(), now: "2026-11-22T06:30:00Z".parse().unwrap() };
     night::html(&told, &times)
 }
@@ -69,6 +79,8 @@ function measure(frame) {
     dark: view.matchMedia("(prefers-color-scheme: dark)").matches,
     needs: box("#needs h2"), first: box("#needs li"), needsWords: doc.querySelector("#needs").innerText.slice(0, 1500),
     scripts: doc.scripts.length,
+    select: [...new Set([...doc.querySelectorAll(".commands code")].map(code => view.getComputedStyle(code).userSelect))],
+    named: [...doc.querySelectorAll(".names > *")].filter(name => name.innerText && name.offsetWidth > 20).length,
   };
   for (const details of doc.querySelectorAll("details")) details.open = true;
   result.wide = [root.scrollWidth, root.clientWidth];
@@ -177,6 +189,8 @@ fn holds(frame: &Value, (width, height, scheme): (u32, u32, &str)) {
     assert!(number(&frame["measured"]) > 300.0, "{what}");
     assert_eq!(frame["landmarks"], serde_json::json!(["header", "main", "footer"]), "{what}");
     assert_eq!(frame["scripts"], 0, "{what}");
+    assert_eq!(frame["select"], serde_json::json!(["all"]), "one click selects a command: {what}");
+    assert!(number(&frame["named"]) > 10.0, "tasks are named on the timeline: {what}");
     let headings: Vec<u64> = frame["headings"].as_array().unwrap().iter().map(|h| h.as_u64().unwrap()).collect();
     assert!(
         headings[0] == 1 && headings.windows(2).all(|pair| pair[1] <= pair[0] + 1),

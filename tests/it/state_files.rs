@@ -389,3 +389,25 @@ fn a_local_clone_shares_no_state() {
     command.current_dir(&cloned);
     Ran::of(command, "").exits(0);
 }
+
+#[test]
+fn records_of_turns_go_when_lessons_of_their_age_do() {
+    let project = Project::new(RIGHT);
+    let old = [".reflection/01a2-old_1600000000000.json", ".reflection/verdict_01a2-old.json"];
+    let stays = [
+        // Of a session that went on.
+        ".reflection/verdict_01a2-on.json",
+        ".reflection/01a2-on_9000000000000.json",
+        // None of its records.
+        ".reflection/verdict_1600000000000.json",
+        ".reflection/notes_16.json",
+    ];
+    for file in old.iter().chain(&stays).chain([&".reflection/01a2-on_1600000000000.json"]) {
+        project.write(file, "{}");
+    }
+    project.run(&["run"]).exits(0);
+    let is_there = |file: &&&str| project.dir.join(file).exists();
+    assert_eq!(old.iter().find(is_there), None);
+    assert!(!project.dir.join(".reflection/01a2-on_1600000000000.json").exists());
+    assert_eq!(stays.iter().filter(is_there).count(), stays.len());
+}

@@ -45,7 +45,7 @@ pub struct Heuristic;
 #[async_trait]
 impl Generator for Heuristic {
     async fn generate(&self, failure: &FailureContext, _: &UsageMeter) -> Result<Draft, GeneratorError> {
-        Ok(self.draft(failure, "no other generator is configured".to_owned()))
+        Ok(self.draft(failure, Origin::NO_OTHER.to_owned()))
     }
 }
 

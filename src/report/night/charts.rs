@@ -15,6 +15,8 @@ const ROWS: usize = 500;
 const WORDED: usize = 1500;
 /// So many tasks have a bar.
 const BARS: usize = 12;
+/// A task is named on the timeline where it takes so much of it, in percent.
+const NAMED_FROM: f64 = 4.0;
 /// A row is drawn in so many steps; what falls into the same step and looks the same is drawn once.
 const STEPS: f64 = 1000.0;
 
@@ -22,14 +24,23 @@ const STEPS: f64 = 1000.0;
 pub(super) struct Pictures {
     pub timeline: Markup,
     pub has_timeline: bool,
-    pub bars: Markup,
+    /// What tasks cost.
+    pub cost: Markup,
+    /// Attempts to success.
+    pub success: Markup,
     pub table: Markup,
 }
 
 /// The pictures; `anchors` are the places in the page where tasks are told.
 pub(super) fn pictures(night: &Night, times: &Times, anchors: &HashMap<&str, String>) -> Pictures {
     let has_timeline = Axis::of(night).is_some() && !night.spans.is_empty();
-    Pictures { timeline: timeline(night, times), has_timeline, bars: bars(night), table: table(night, times, anchors) }
+    Pictures {
+        timeline: timeline(night, times, anchors),
+        has_timeline,
+        cost: costs(night),
+        success: to_success(night),
+        table: table(night, times, anchors),
+    }
 }
 
 /// The time that the timeline shows.
@@ -89,7 +100,7 @@ const LEGEND: [(&str, &str); 10] = [
     ("prep", "preparing the workspace"),
 ];
 
-fn timeline(night: &Night, times: &Times) -> Markup {
+fn timeline(night: &Night, times: &Times, anchors: &HashMap<&str, String>) -> Markup {
     let Some(axis) = Axis::of(night).filter(|_| !night.spans.is_empty()) else { return html! {} };
     let lanes = night.workers.len().min(LANES);
     let mut by_worker: Vec<Vec<&Span>> = vec![Vec::new(); lanes];
@@ -110,11 +121,12 @@ fn timeline(night: &Night, times: &Times) -> Markup {
         section id="timeline" aria-labelledby="timeline-title" {
             h2 id="timeline-title" { "Timeline" }
             figure {
-                div.lanes {
+                div.wide tabindex="0" role="region" aria-labelledby="timeline-title" { div.lanes {
                     @for (worker, spans) in by_worker.iter().enumerate() {
-                        div.lane role="img" aria-label=(lane_words(night, worker)) {
+                        div.lane {
                             span.who aria-hidden="true" { (worker + 1) }
-                            div.bar aria-hidden="true" {
+                            (names(night, &axis, spans, anchors))
+                            div.bar role="img" aria-label=(lane_words(night, worker)) {
                                 @for gap in &night.gaps {
                                     i.gap style=(place(axis.percent(gap.start), axis.percent(gap.end))) {}
                                 }
@@ -127,7 +139,7 @@ fn timeline(night: &Night, times: &Times) -> Markup {
                             span style=(format!("left:{percent:.2}%")) { (label) }
                         }
                     }
-                }
+                } }
                 figcaption {
                     "A row per worker; local time, " (zone) "."
                     @if hidden > 0 { " " (plural(hidden, "more worker")) " not drawn." }
@@ -145,6 +157,24 @@ fn timeline(night: &Night, times: &Times) -> Markup {
 
 fn place(from: f64, to: f64) -> String {
     format!("left:{from:.2}%;width:{:.2}%", (to - from).max(0.0))
+}
+
+/// The names of the tasks above what a worker did for them, as wide as that took; where that is no room, the table has them.
+fn names(night: &Night, axis: &Axis, spans: &[&Span], anchors: &HashMap<&str, String>) -> Markup {
+    let blocks = spans.chunk_by(|one, next| one.task == next.task).map(|block| {
+        let (from, to) = (axis.percent(block[0].start), axis.percent(block[block.len() - 1].end));
+        (night.tasks[block[0].task].id.as_str(), from, to)
+    });
+    html! {
+        div.names {
+            @for (id, from, to) in blocks.filter(|(_, from, to)| to - from >= NAMED_FROM) {
+                @match anchors.get(id) {
+                    Some(anchor) => a href=(format!("#{anchor}")) style=(place(from, to)) { (id) },
+                    None => span style=(place(from, to)) { (id) },
+                }
+            }
+        }
+    }
 }
 
 fn lane(night: &Night, times: &Times, axis: &Axis, spans: &[&Span], worded: bool) -> Markup {
@@ -181,7 +211,8 @@ fn span_words(night: &Night, times: &Times, span: &Span) -> String {
         (SpanKind::Merging, _) => format!("commit and merge of {task}"),
         _ => format!("workspace of {task}"),
     };
-    format!("{what}, {} to {} ({length})", times.clock(span.start), times.clock(span.end))
+    let clock = |at| times.clock_of(night.took_ms(), at);
+    format!("{what}, {} to {} ({length})", clock(span.start), clock(span.end))
 }
 
 fn lane_words(night: &Night, worker: usize) -> String {
@@ -200,41 +231,41 @@ fn lane_words(night: &Night, worker: usize) -> String {
 
 /// Round local times, at most six of them, each with where it stands.
 fn ticks(axis: &Axis, times: &Times) -> Vec<(f64, String)> {
-    const MINUTES: [i64; 17] = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360, 720, 1440, 2880, 7200, 14400, 43200];
-    let minutes = axis.ms / 60_000.0;
+    const MINUTE: i64 = 60;
+    const SECONDS: [i64; 22] = [
+        1, 2, 5, 10, 30, MINUTE, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 43_200, 86_400, 172_800,
+        432_000, 864_000, 2_592_000,
+    ];
+    let seconds = axis.ms / 1000.0;
     let start = axis.from.to_zoned(times.zone.clone());
     let Ok(midnight) = start.start_of_day() else { return Vec::new() };
     let ends = |label: &str| vec![(0.0, label.to_owned())];
-    let Some(step) = MINUTES.into_iter().find(|step| minutes / *step as f64 <= 5.5) else {
+    let Some(step) = SECONDS.into_iter().find(|step| seconds / *step as f64 <= 5.5) else {
         return ends(&times.full(axis.from));
     };
-    let first = (axis.from.duration_since(midnight.timestamp()).as_mins() / step + 1) * step;
+    let label = |at: Timestamp| match step {
+        ..MINUTE => times.clock_to_seconds(at),
+        MINUTE..86_400 => times.clock(at),
+        _ => at.to_zoned(times.zone.clone()).strftime("%-d %b").to_string(),
+    };
+    let first = (axis.from.duration_since(midnight.timestamp()).as_secs() / step + 1) * step;
     let mut ticks = Vec::new();
     for n in 0..7 {
-        let Ok(at) = midnight.timestamp().checked_add((first + n * step).minutes()) else { break };
+        let Ok(at) = midnight.timestamp().checked_add((first + n * step).seconds()) else { break };
         let percent = at.duration_since(axis.from).as_millis() as f64 / axis.ms * 100.0;
         // A label is centred at its place, and the row must not grow wider by it.
         if percent > 96.0 {
             break;
         }
         if percent >= 4.0 {
-            let label = if step >= 1440 {
-                at.to_zoned(times.zone.clone()).strftime("%-d %b").to_string()
-            } else {
-                times.clock(at)
-            };
-            ticks.push((percent, label));
+            ticks.push((percent, label(at)));
         }
     }
     if ticks.is_empty() {
-        vec![(8.0, times.clock(axis.from + SignedDuration::from_millis((axis.ms * 0.08) as i64)))]
+        vec![(8.0, label(axis.from + SignedDuration::from_millis((axis.ms * 0.08) as i64)))]
     } else {
         ticks
     }
-}
-
-fn bars(night: &Night) -> Markup {
-    html! { (to_success(night)) (costs(night)) }
 }
 
 struct Bar {
@@ -269,7 +300,8 @@ fn to_success(night: &Night) -> Markup {
         *by_attempts.entry(task.judged).or_default() += 1;
     }
     let most = by_attempts.values().copied().max().unwrap_or(0);
-    if most == 0 {
+    // One bar compares nothing.
+    if by_attempts.len() < 2 {
         return html! {};
     }
     let bars = by_attempts.iter().take(BARS).map(|(attempts, tasks)| Bar {
@@ -297,6 +329,9 @@ fn costs(night: &Night) -> Markup {
         return html! {};
     };
     let mut tasks: Vec<_> = night.tasks.iter().filter(|task| of(task) > 0.0).collect();
+    if tasks.len() < 2 {
+        return html! {};
+    }
     tasks.sort_by(|a, b| of(b).total_cmp(&of(a)));
     let most = tasks.first().map_or(1.0, |task| of(task));
     let words = |task: &super::value::NightTask| {
@@ -311,7 +346,8 @@ fn costs(night: &Night) -> Markup {
         share: of(task) / most,
         words: words(task),
     });
-    bar_list("cost", "Cost by task", what, &bars.collect::<Vec<_>>())
+    let title = if known(usd) || known(tokens) { "Cost by task" } else { "Time by task" };
+    bar_list("cost", title, what, &bars.collect::<Vec<_>>())
 }
 
 /// Every agent run in a table: the timeline for those who cannot see it.
@@ -332,7 +368,7 @@ fn table(night: &Night, times: &Times, anchors: &HashMap<&str, String>) -> Marku
                                 th scope="col" { (head) }
                             }
                         } }
-                        tbody { @for attempt in night.attempts.iter().take(ROWS) { (row(attempt, times, anchors)) } }
+                        tbody { @for attempt in night.attempts.iter().take(ROWS) { (row(night, attempt, times, anchors)) } }
                     }
                 }
                 @if more > 0 { p.lead { "And " (more) " more; " code { "reflexion report --json" } " has them all." } }
@@ -341,7 +377,7 @@ fn table(night: &Night, times: &Times, anchors: &HashMap<&str, String>) -> Marku
     }
 }
 
-fn row(attempt: &NightAttempt, times: &Times, anchors: &HashMap<&str, String>) -> Markup {
+fn row(night: &Night, attempt: &NightAttempt, times: &Times, anchors: &HashMap<&str, String>) -> Markup {
     let verdict = match (attempt.verdict, attempt.fate) {
         (Some(verdict), _) => verdict.as_str(),
         (None, Fate::Working) => "working",
@@ -358,7 +394,7 @@ fn row(attempt: &NightAttempt, times: &Times, anchors: &HashMap<&str, String>) -
     };
     html! {
         tr {
-            td { (times.clock(attempt.started_at)) }
+            td { (times.clock_of(night.took_ms(), attempt.started_at)) }
             td { (attempt.worker + 1) }
             th scope="row" {
                 @match anchors.get(attempt.task.as_str()) {

@@ -171,6 +171,15 @@ impl Night {
             *analysis = Some(reflection.analysis);
             *suggestion = Some(reflection.suggestion);
         }
+        let mut first: HashMap<String, ReflectionId> = HashMap::new();
+        // Those of earlier runs stand nowhere in full, so none is told as the same as one of them.
+        for lesson in self.lessons.iter_mut().filter(|lesson| lesson.written) {
+            let Some(words) = lesson.words().map(|words| words.split_whitespace().collect::<Vec<_>>().join(" ")) else {
+                continue;
+            };
+            let found = first.entry(words).or_insert_with(|| lesson.id.clone());
+            lesson.same_as = (*found != lesson.id).then(|| found.clone());
+        }
         self
     }
 

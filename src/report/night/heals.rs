@@ -73,6 +73,8 @@ fn item(heal: &Heal, times: &Times) -> Item {
             text(format!("{when}: {}", foreign(&heal.because, BECAUSE))),
             text(format!("{}; {came}", heal.spell.as_str())),
         ],
+        chain: Vec::new(),
+        change: None,
         commands: Vec::new(),
     }
 }

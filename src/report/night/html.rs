@@ -1,8 +1,10 @@
 //! The report as one HTML file: no script, no network, readable on a phone, in light and dark.
 
+use super::chain::Link;
 use super::charts;
+use super::figures::Figure;
 use super::page::{Item, Line, Mark, Page, Piece, Section, page};
-use super::value::{Counts, Night, Step};
+use super::value::{Night, Step, TaskChange};
 use super::words::Times;
 use crate::domain::TaskId;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -40,13 +42,13 @@ pub fn html(night: &Night, times: &Times) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                (header(&page, &night.counts, &parts))
+                (header(&page, &parts))
                 main {
                     @for section in &page.sections {
                         (part(section))
                         @if section.id == "needs" { (pictures.timeline) }
+                        @if section.id == "spend" { (pictures.cost) (pictures.success) }
                     }
-                    (pictures.bars)
                     (pictures.table)
                 }
                 footer {
@@ -58,17 +60,7 @@ pub fn html(night: &Night, times: &Times) -> String {
     markup.into_string()
 }
 
-fn header(page: &Page, counts: &Counts, parts: &[(&str, &str)]) -> Markup {
-    let chips = [
-        ("good", "✓", counts.merged, "merged"),
-        ("good", "✓", counts.confirmed, "confirmed"),
-        ("good", "✓", counts.unchanged, "done, nothing changed"),
-        ("bad", "✗", counts.failed, "failed"),
-        ("needs", "!", counts.blocked, "blocked"),
-        ("open", "▸", counts.working, "in work"),
-        ("open", "·", counts.open, "open"),
-        ("open", "-", counts.closed, "closed since"),
-    ];
+fn header(page: &Page, parts: &[(&str, &str)]) -> Markup {
     html! {
         header {
             p.when {
@@ -76,17 +68,37 @@ fn header(page: &Page, counts: &Counts, parts: &[(&str, &str)]) -> Markup {
                 @if let Some(when) = &page.when { br; (when) }
             }
             h1 { (page.headline) }
-            ul.chips aria-label="Tasks" {
-                @for (class, mark, count, what) in chips.into_iter().filter(|(.., count, _)| *count > 0) {
-                    li class=(class) { span aria-hidden="true" { (mark) } " " b { (count) } " " (what) }
-                }
-            }
+            (figures(&page.figures))
             @for note in &page.notes { p.note { (line(note)) } }
             @if !page.next.is_empty() { (commands(&page.next)) }
             nav aria-label="Parts of the report" {
                 @for (id, title) in parts { a href=(format!("#{id}")) { (title) } " " }
             }
         }
+    }
+}
+
+fn figures(figures: &[Figure]) -> Markup {
+    html! {
+        @if !figures.is_empty() {
+            ul.figures aria-label="In numbers" {
+                @for figure in figures {
+                    li class=(look(figure.mark).0) { b { (figure.value) } " " span { (figure.what) } }
+                }
+            }
+        }
+    }
+}
+
+/// The class of the style sheet, the sign, and the sign in words.
+fn look(mark: Mark) -> (&'static str, &'static str, &'static str) {
+    match mark {
+        Mark::Needs => ("needs", "!", "needs you: "),
+        Mark::Review => ("review", "?", "to look at: "),
+        Mark::Good => ("good", "✓", "done: "),
+        Mark::Bad => ("bad", "✗", "failed: "),
+        Mark::Open => ("open", "·", "open: "),
+        Mark::Lesson | Mark::Plain => ("plain", "", ""),
     }
 }
 
@@ -142,14 +154,7 @@ fn list(section: &str, items: &[Item]) -> Markup {
 }
 
 fn entry(section: &str, item: &Item) -> Markup {
-    let (class, mark, said) = match item.mark {
-        Mark::Needs => ("needs", "!", "needs you: "),
-        Mark::Review => ("review", "?", "to look at: "),
-        Mark::Good => ("good", "✓", "done: "),
-        Mark::Bad => ("bad", "✗", "failed: "),
-        Mark::Open => ("open", "·", "open: "),
-        Mark::Lesson | Mark::Plain => ("plain", "", ""),
-    };
+    let (class, mark, said) = look(item.mark);
     html! {
         li class=(class) id=[anchor(section, item)] {
             h3 {
@@ -158,7 +163,52 @@ fn entry(section: &str, item: &Item) -> Markup {
                 @if !item.title.is_empty() { " " bdi.title { (item.title) } }
             }
             @for words in &item.lines { p { (line(words)) } }
+            (chain(&item.chain))
+            @if let Some(change) = &item.change { (diff(change)) }
             @if !item.commands.is_empty() { (commands(&item.commands)) }
+        }
+    }
+}
+
+/// The attempts, each with the lesson of it.
+fn chain(links: &[Link]) -> Markup {
+    html! {
+        @if !links.is_empty() {
+            ol.chain aria-label="Attempts" {
+                @for link in links {
+                    @let (class, mark, said) = look(link.mark);
+                    li class=(class) {
+                        @if !mark.is_empty() { span.mark aria-hidden="true" { (mark) } span.said { (said) } }
+                        (line(&link.words))
+                        @if let Some(lesson) = &link.lesson { p.lesson { b { "Lesson: " } (line(&lesson.words)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A change that unfolds, line by line.
+fn diff(change: &TaskChange) -> Markup {
+    let Some(text) = &change.diff else { return html! {} };
+    // Below the first `@@` of a file a line that begins like the header of one is a line of it.
+    let mut in_hunk = false;
+    let lines = text.split_inclusive('\n').map(move |line| {
+        in_hunk = line.starts_with("@@") || in_hunk && !line.starts_with("diff --git ");
+        let class = match line.chars().next() {
+            Some('+') if in_hunk => "add",
+            Some('-') if in_hunk => "del",
+            Some('@') => "at",
+            _ if in_hunk => "same",
+            _ => "at",
+        };
+        (class, line)
+    });
+    html! {
+        details.change {
+            summary { (change.size) }
+            pre tabindex="0" aria-label="The change" { @for (class, line) in lines { span class=(class) { (line) } } }
+            @if change.cut { p { "The rest is not shown; " code { (change.command) } " shows all of it." } }
         }
     }
 }
@@ -166,7 +216,7 @@ fn entry(section: &str, item: &Item) -> Markup {
 fn commands(steps: &[Step]) -> Markup {
     html! {
         ul.commands aria-label="Commands" {
-            @for step in steps { li { code { (step.command) } " " span { (step.does) } } }
+            @for step in steps { li { code title="One click selects it" { (step.command) } " " span { (step.does) } } }
         }
     }
 }

@@ -6,25 +6,28 @@ use super::page::{Item, LESSON, Line, Mark, Section, section, text, ticked};
 use super::value::{Fate, Injection, Lesson, Night, NightAttempt};
 use super::words::{foreign, joined, plural};
 use crate::domain::{Exposure, Fit, LessonsOver, ReflectionId};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// So many lessons of earlier runs and other projects are named.
 const ELSEWHERE: usize = 20;
 
-pub(super) fn lessons(night: &Night) -> Option<Section> {
+/// `in_full` are those whose words stand with an attempt already.
+pub(super) fn lessons(night: &Night, in_full: &HashSet<ReflectionId>) -> Option<Section> {
     let over = lessons_over(night.lessons_over);
     if night.lessons.is_empty() && night.effect.is_none() && night.others_effect.is_none() && over.is_none() {
         return None;
     }
     let written: Vec<&Lesson> = night.lessons.iter().filter(|lesson| lesson.written).collect();
-    let mut section = section("lessons", "What was learned", &written, |lesson| lesson_item(night, lesson));
     let count = written.len();
+    let groups = alike(&written);
+    let mut section = section("lessons", "What was learned", &groups, |group| lesson_item(night, group, in_full));
     let Injection { with, with_confirmed, without, without_confirmed } = night.injection;
-    let written = plural(count, "lesson");
+    let different = if groups.len() < count { format!(", {} of them different", groups.len()) } else { String::new() };
+    let written = format!("{} written{different}", plural(count, "lesson"));
     section.lead.push(text(match with {
-        0 => format!("{written} written."),
+        0 => format!("{written}."),
         _ => format!(
-            "{written} written. {} had a lesson in the prompt, {with_confirmed} of them confirmed; of {} without, {without_confirmed}. \
+            "{written}. {} had a lesson in the prompt, {with_confirmed} of them confirmed; of {} without, {without_confirmed}. \
              That says where lessons were, not that they helped: attempts with one are retries.",
             plural(with, "judged attempt"),
             plural(without, "attempt"),
@@ -77,38 +80,60 @@ fn lessons_over(LessonsOver { expired, stale }: LessonsOver) -> Option<Line> {
     (!parts.is_empty()).then(|| text(format!("{lessons} in no prompt any more since: {}.", parts.join(", "))))
 }
 
-fn lesson_item(night: &Night, lesson: &Lesson) -> Item {
-    let name = match (&lesson.task, lesson.attempt) {
-        (Some(task), Some(attempt)) => format!("{}#{attempt}", foreign(task, 64)),
-        _ => foreign(lesson.id.as_str(), 64),
-    };
-    let words = lesson.suggestion.as_ref().or(lesson.analysis.as_ref());
-    let words = words.map_or_else(|| "the memory no longer has it".to_owned(), |words| foreign(words, LESSON));
-    let mut lines = vec![ticked(&words)];
-    let used: Vec<String> = lesson
-        .injected_into
-        .iter()
-        .take(6)
-        .map(|place| {
-            let attempt = &night.attempts[*place];
-            let came = match (attempt.fate, attempt.verdict) {
-                (_, Some(verdict)) => verdict.as_str(),
-                (Fate::Working, _) => "still working",
-                _ => "not judged",
-            };
-            let fit = attempt.others.iter().find(|fit| fit.lesson == lesson.id);
-            let why = fit.map(|fit| format!(": {}", foreign(&fit.why, 160))).unwrap_or_default();
-            format!("attempt {} of {} ({came}){why}", attempt.attempt, attempt.task)
-        })
-        .collect();
-    if used.is_empty() {
-        lines.push(text("was in no prompt yet"));
-    } else {
-        let more = lesson.injected_into.len() - used.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(text(format!("was in the prompt of {}{more}", joined(&used))));
+/// Those of the same words together, in the order of the first of each.
+fn alike<'n>(written: &[&'n Lesson]) -> Vec<Vec<&'n Lesson>> {
+    let mut places: HashMap<&ReflectionId, usize> = HashMap::new();
+    let mut groups: Vec<Vec<&Lesson>> = Vec::new();
+    for lesson in written {
+        let place = *places.entry(lesson.same_as.as_ref().unwrap_or(&lesson.id)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[place].push(lesson);
     }
+    groups
+}
+
+/// At most this many attempts are named of which a lesson is, or in whose prompt it was.
+const NAMED: usize = 6;
+/// So much of a lesson that stands with its attempt in full.
+const BRIEF: usize = 100;
+
+fn lesson_item(night: &Night, alike: &[&Lesson], in_full: &HashSet<ReflectionId>) -> Item {
+    let first = alike[0];
+    let mut origins: Vec<String> = alike.iter().take(NAMED).map(|lesson| lesson.origin()).collect();
+    origins.extend((alike.len() > NAMED).then(|| format!("{} more", alike.len() - NAMED)));
+    let title = if alike.len() > 1 { format!("learned {} times", alike.len()) } else { String::new() };
+    let length = if in_full.contains(&first.id) { BRIEF } else { LESSON };
+    let words = first.words().map_or_else(|| "the memory no longer has it".to_owned(), |words| foreign(words, length));
+    let lines = vec![ticked(&words), in_prompts(night, alike)];
     let commands =
-        vec![step(format!("reflexion memory show {}", super::words::quoted(lesson.id.as_str())), "all of it")];
-    Item { mark: Mark::Lesson, name, title: String::new(), lines, commands }
+        vec![step(format!("reflexion memory show {}", super::words::quoted(first.id.as_str())), "all of it")];
+    Item { mark: Mark::Lesson, name: joined(&origins), title, lines, chain: Vec::new(), change: None, commands }
+}
+
+/// The attempts that had one of these lessons in their prompt, and what became of them.
+fn in_prompts(night: &Night, alike: &[&Lesson]) -> Line {
+    let mut places: Vec<usize> = alike.iter().flat_map(|lesson| &lesson.injected_into).copied().collect();
+    places.sort_unstable();
+    places.dedup();
+    let used = places.iter().take(NAMED).map(|place| {
+        let attempt = &night.attempts[*place];
+        let came = match (attempt.fate, attempt.verdict) {
+            (_, Some(verdict)) => verdict.as_str(),
+            (Fate::Working, _) => "still working",
+            _ => "not judged",
+        };
+        let fit = attempt.others.iter().find(|fit| alike.iter().any(|lesson| fit.lesson == lesson.id));
+        let why = fit.map(|fit| format!(": {}", foreign(&fit.why, 160))).unwrap_or_default();
+        format!("attempt {} of {} ({came}){why}", attempt.attempt, attempt.task)
+    });
+    let used: Vec<String> = used.collect();
+    let more = places.len() - used.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    text(if used.is_empty() {
+        "was in no prompt yet".to_owned()
+    } else {
+        format!("was in the prompt of {}{more}", joined(&used))
+    })
 }

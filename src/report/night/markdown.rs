@@ -14,6 +14,10 @@ pub fn markdown(night: &Night, times: &Times) -> String {
         let _ = writeln!(out, "{}\n", escaped(when));
     }
     let _ = writeln!(out, "**{}**", escaped(&page.headline));
+    if !page.figures.is_empty() {
+        let figures: Vec<String> = page.figures.iter().map(|figure| escaped(&figure.words())).collect();
+        let _ = writeln!(out, "\n{}", figures.join(" · "));
+    }
     for note in &page.notes {
         let _ = writeln!(out, "\n> {}", line(note));
     }
@@ -40,20 +44,30 @@ pub fn markdown(night: &Night, times: &Times) -> String {
 }
 
 fn push(out: &mut String, item: &Item) {
-    let mark = match item.mark {
-        Mark::Needs => "❗ ",
-        Mark::Review => "👀 ",
-        Mark::Good => "✅ ",
-        Mark::Bad => "❌ ",
-        Mark::Open | Mark::Lesson | Mark::Plain => "",
-    };
+    let mark = sign(item.mark);
     let title = if item.title.is_empty() { String::new() } else { format!(" — {}", escaped(&item.title)) };
     let _ = writeln!(out, "- {mark}**{}**{title}", escaped(&item.name));
     for words in &item.lines {
         let _ = writeln!(out, "  - {}", line(words));
     }
+    for link in &item.chain {
+        let _ = writeln!(out, "  - {}{}", sign(link.mark), line(&link.words));
+        if let Some(lesson) = &link.lesson {
+            let _ = writeln!(out, "    - lesson: {}", line(&lesson.words));
+        }
+    }
     for step in &item.commands {
         let _ = writeln!(out, "  - {}", command(step));
+    }
+}
+
+fn sign(mark: Mark) -> &'static str {
+    match mark {
+        Mark::Needs => "❗ ",
+        Mark::Review => "👀 ",
+        Mark::Good => "✅ ",
+        Mark::Bad => "❌ ",
+        Mark::Open | Mark::Lesson | Mark::Plain => "",
     }
 }
 

@@ -5,8 +5,11 @@
 //! once: `text`, `markdown` and `html` print the same page, and only the HTML adds pictures (`charts`). `status`
 //! tells a running or dead run in a few sentences, `watch` what somebody sees who watches one. Pure; the zone and the moment come from whoever asks (`words`).
 
+mod chain;
+mod change;
 mod charts;
 mod conclude;
+mod figures;
 mod heals;
 mod html;
 mod learned;
@@ -14,6 +17,8 @@ mod markdown;
 mod needs;
 mod notes;
 mod page;
+#[cfg(test)]
+mod page_tests;
 mod replay;
 mod status;
 #[cfg(test)]
@@ -30,7 +35,7 @@ pub use status::{status, waits};
 pub use text::text;
 pub use value::{
     AgentSpend, AskedForTest, Counts, Fate, Gap, Heal, Injection, Lesson, Limit, Merge, Need, NeedKind, Night,
-    NightAttempt, NightState, NightTask, Span, SpanKind, Spend, Step, TaskState, WorkerTime,
+    NightAttempt, NightState, NightTask, Span, SpanKind, Spend, Step, TaskChange, TaskState, WorkerTime,
 };
 pub use words::Times;
 pub(super) use words::duration;

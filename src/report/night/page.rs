@@ -1,18 +1,21 @@
 //! The report's content in its order, once for every form it is printed in.
 
 use super::super::events::NOTHING_LEFT;
+use super::chain::{Link, chain};
+use super::change::{see, turned};
+use super::figures::{Figure, figures};
 use super::learned::lessons;
 use super::needs::{apply, step};
-use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
+use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskChange, TaskState};
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
-use crate::domain::{Flaky, MergeOutcome, Proof, Stop, SubtaskId, TaskId, Usage, Verdict};
+use crate::domain::{Flaky, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Usage, Verdict};
 use std::collections::HashSet;
 
 /// So many entries of a section are shown; all are in the JSON.
 pub(super) const SHOWN: usize = 200;
 /// So much of a title, of a cause, and of a lesson.
 const TITLE: usize = 160;
-const CAUSE: usize = 800;
+pub(super) const CAUSE: usize = 800;
 pub(super) const LESSON: usize = 500;
 
 /// A report, ready to be printed.
@@ -20,6 +23,7 @@ pub(super) struct Page {
     pub title: String,
     pub headline: String,
     pub when: Option<String>,
+    pub figures: Vec<Figure>,
     pub notes: Vec<Line>,
     pub next: Vec<Step>,
     pub sections: Vec<Section>,
@@ -42,6 +46,10 @@ pub(super) struct Item {
     pub name: String,
     pub title: String,
     pub lines: Vec<Line>,
+    /// Its attempts, one by one.
+    pub chain: Vec<Link>,
+    /// What its work changes.
+    pub change: Option<TaskChange>,
     pub commands: Vec<Step>,
 }
 
@@ -112,15 +120,24 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
     // What is counted in the first sentence has its section, also where that says only where it stands.
     let says_where = |section: &Section| ["failed", "open"].contains(&section.id) && !section.lead.is_empty();
     sections.retain(|section| !section.items.is_empty() || section.id == "needs" || says_where(section));
+    let links = sections.iter().flat_map(|section| &section.items).flat_map(|item| &item.chain);
+    let in_full: HashSet<ReflectionId> = links.filter_map(|link| link.lesson.as_ref()?.in_full.clone()).collect();
     sections.extend(
-        [spend(night), time(night), limits(night, times), super::heals::section(night, times), lessons(night)]
-            .into_iter()
-            .flatten(),
+        [
+            spend(night),
+            time(night),
+            limits(night, times),
+            super::heals::section(night, times),
+            lessons(night, &in_full),
+        ]
+        .into_iter()
+        .flatten(),
     );
     Page {
         title: format!("Report of run {}", night.run),
         headline: night.headline.clone(),
         when,
+        figures: figures(night),
         notes: super::notes::notes(night, times),
         next: night.next.clone(),
         sections,
@@ -158,7 +175,15 @@ fn security(night: &Night) -> Section {
         let ids: Vec<&str> = noticed.tasks.iter().map(TaskId::as_str).collect();
         let name = if ids.is_empty() { "your repository".to_owned() } else { named(&ids) };
         let lines = vec![ticked(&foreign(&noticed.what, CAUSE))];
-        Item { mark: Mark::Review, name, title: String::new(), lines, commands: Vec::new() }
+        Item {
+            mark: Mark::Review,
+            name,
+            title: String::new(),
+            lines,
+            chain: Vec::new(),
+            change: None,
+            commands: Vec::new(),
+        }
     })
 }
 
@@ -194,6 +219,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
         lines.extend(asked_for_test(night, task).map(text));
     }
     if let ([task], NeedKind::YoursToMerge) = (tasks.as_slice(), need.kind) {
+        lines.extend(turned(task));
         lines.extend(shown_by(night, task));
     }
     if need.kind == NeedKind::Repository && !ids.is_empty() {
@@ -207,7 +233,13 @@ fn need_item(night: &Night, need: &Need) -> Item {
         lines.extend(kept(task));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
-    Item { mark, name, title, lines, commands: need.commands.clone() }
+    // What stands below as well is told there attempt by attempt.
+    let chain = match tasks.as_slice() {
+        [task] if !is_below => chain(night, task),
+        _ => Vec::new(),
+    };
+    let change = tasks.first().filter(|_| tasks.len() == 1 && !is_below).and_then(|task| task.change.clone());
+    Item { mark, name, title, lines, chain, change, commands: need.commands.clone() }
 }
 
 /// Whether the last attempt of a task that could not be merged was confirmed: what is kept is on its branch then.
@@ -278,6 +310,7 @@ fn done(night: &Night) -> Section {
 
 fn done_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
+    let chain = chain(night, task);
     let by_part = by_part(night, task);
     let tries = match (task.solved_at, task.judged) {
         _ if !by_part.is_empty() => format!("confirmed after {}", plural(task.judged as usize, "attempt")),
@@ -292,7 +325,9 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{tries}{proof}; {} of agents' work{spent}", duration(task.agent_ms))));
-    lines.extend(shown_by(night, task).filter(|_| task.proof.is_some_and(Proof::shows_a_difference)));
+    let shown = shown_by(night, task).filter(|_| chain.is_empty());
+    lines.extend(shown.filter(|_| task.proof.is_some_and(Proof::shows_a_difference)));
+    lines.extend(turned(task));
     lines.extend(changed(task));
     lines.extend(asked_for_test(night, task).map(text));
     lines.extend(unnoticed(task).map(text));
@@ -326,7 +361,16 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
             }
         }
     }
-    Item { mark: Mark::Good, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
+    commands.extend(see(task));
+    Item {
+        mark: Mark::Good,
+        name: task.id.to_string(),
+        title: foreign(&task.title, TITLE),
+        lines,
+        chain,
+        change: task.change.clone(),
+        commands,
+    }
 }
 
 fn unchanged(night: &Night) -> Section {
@@ -340,7 +384,15 @@ fn unchanged_item(night: &Night, task: &NightTask) -> Item {
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
     let look = super::needs::look(night, task).map(|look| Step { does: "read what the agent answered", ..look });
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
-    Item { mark: Mark::Good, name, title, lines, commands: look.into_iter().collect() }
+    Item {
+        mark: Mark::Good,
+        name,
+        title,
+        lines,
+        chain: chain(night, task),
+        change: None,
+        commands: look.into_iter().collect(),
+    }
 }
 
 /// What its confirmation says.
@@ -363,7 +415,9 @@ fn changed(task: &NightTask) -> Option<Line> {
     let named: Vec<String> = task.files.iter().take(FILES).map(|file| format!("`{}`", foreign(file, 120))).collect();
     let more = task.files.len().saturating_sub(FILES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let files = plural(task.files.len(), "file");
+    let lines =
+        task.change.as_ref().map(|TaskChange { size, .. }| format!(" (+{} −{} lines)", size.added, size.removed));
+    let files = plural(task.files.len(), "file") + &lines.unwrap_or_default();
     (!named.is_empty()).then(|| ticked(&format!("changes {files}: {}{more}", named.join(", "))))
 }
 
@@ -448,38 +502,27 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     let mut lines = Vec::new();
     let cause = task.cause.as_ref().map_or("nothing says why".to_owned(), |cause| foreign(cause, CAUSE));
     lines.push(ticked(&format!("{}: {cause}", verdict(task.verdict))));
-    lines.extend(last_change(night, task));
+    let chain = chain(night, task);
     let by_part = by_part(night, task);
     lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
     lines.extend(flaky(night, task));
     lines.extend(kept_earlier(task));
-    let lesson = task.attempts.iter().rev().find_map(|place| night.attempts[*place].reflection.as_ref());
-    let lesson = lesson.and_then(|id| night.lesson(id));
-    if let Some(words) = lesson.and_then(|lesson| lesson.suggestion.as_ref().or(lesson.analysis.as_ref())) {
-        lines.push(ticked(&format!("lesson: {}", foreign(words, LESSON))));
-    }
     lines.extend(kept(task));
     let spent = usage(&task.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
     let mut commands: Vec<Step> = super::needs::look(night, task).into_iter().collect();
     commands.extend(super::needs::apply_kept(task));
     commands.push(step(format!("reflexion task reopen {}", task.id), "open it again"));
-    Item { mark: Mark::Bad, name: task.id.to_string(), title: foreign(&task.title, TITLE), lines, commands }
-}
-
-/// Where the last attempt changed nothing: what stands against the last one that did.
-fn last_change(night: &Night, task: &NightTask) -> Option<Line> {
-    let judged = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
-    let mut judged = judged.filter(|attempt| attempt.fate == Fate::Judged);
-    let newest = judged.next().filter(|attempt| attempt.changed_nothing)?;
-    let last = judged.find(|attempt| !attempt.changed_nothing)?;
-    // What stands in the line above is not said twice.
-    let how = match last.because.strip_prefix(newest.because.as_str()).filter(|_| !newest.because.is_empty()) {
-        Some(more) => format!("failed in the same way{}", foreign(more, CAUSE)),
-        None => format!("failed so: {}", foreign(&last.because, CAUSE)),
-    };
-    Some(ticked(&format!("attempt {}, the last that changed anything, {how}", last.attempt)))
+    Item {
+        mark: Mark::Bad,
+        name: task.id.to_string(),
+        title: foreign(&task.title, TITLE),
+        lines,
+        chain,
+        change: task.change.clone(),
+        commands,
+    }
 }
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
@@ -536,11 +579,12 @@ fn open_item(night: &Night, task: &NightTask, times: &Times) -> Item {
         }
     };
     let mut lines = vec![ticked(&words)];
-    lines.extend(last_verdict(night, task));
+    let chain = chain(night, task);
+    lines.extend(last_verdict(night, task).filter(|_| chain.is_empty()));
     lines.extend(kept(task));
     let commands = super::needs::apply_kept(task).into_iter().collect();
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
-    Item { mark: Mark::Open, name, title, lines, commands }
+    Item { mark: Mark::Open, name, title, lines, chain, change: None, commands }
 }
 
 /// How its last judged attempt ended, where the task is open all the same.
@@ -558,7 +602,15 @@ fn closed(night: &Night) -> Section {
 fn closed_item(task: &NightTask) -> Item {
     let words = foreign(task.cause.as_deref().unwrap_or("closed"), CAUSE);
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
-    Item { mark: Mark::Plain, name, title, lines: vec![text(words)], commands: Vec::new() }
+    Item {
+        mark: Mark::Plain,
+        name,
+        title,
+        lines: vec![text(words)],
+        chain: Vec::new(),
+        change: None,
+        commands: Vec::new(),
+    }
 }
 
 fn spend(night: &Night) -> Option<Section> {
@@ -626,7 +678,15 @@ fn not_held(night: &Night) -> impl Iterator<Item = String> {
 }
 
 fn plain_item(name: String, words: String) -> Item {
-    Item { mark: Mark::Plain, name, title: String::new(), lines: vec![text(words)], commands: Vec::new() }
+    Item {
+        mark: Mark::Plain,
+        name,
+        title: String::new(),
+        lines: vec![text(words)],
+        chain: Vec::new(),
+        change: None,
+        commands: Vec::new(),
+    }
 }
 
 fn time(night: &Night) -> Option<Section> {
@@ -666,7 +726,7 @@ fn limits(night: &Night, times: &Times) -> Option<Section> {
     Some(section("limits", "Limits and faults", &night.limits, item))
 }
 
-fn ending(word: &'static str) -> &'static str {
+pub(super) fn ending(word: &'static str) -> &'static str {
     match word {
         "rate_limited" => "rate limit",
         "quota" => "quota used up",

@@ -5,9 +5,9 @@ use super::value::{
     TaskState,
 };
 use crate::domain::{
-    CostSource, Ending, FailureType, JournalEntry, LessonsOver, Life, LoggedEntry, MergeOutcome, Proof, Ran,
-    ReflectionId, RunLog, RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId,
-    TurnReason, TurnsUsage, Unmerged, Usage, Verdict,
+    CostSource, Ending, JournalEntry, LessonsOver, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog,
+    RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage,
+    Unmerged, Usage, Verdict,
 };
 use jiff::SignedDuration;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -360,6 +360,8 @@ impl Replay {
             proof_hunks: None,
             branch: None,
             files: Vec::new(),
+            tests: None,
+            change: None,
             by_tests_alone: false,
             is_loose_bug: false,
             after: Vec::new(),
@@ -433,7 +435,6 @@ impl Replay {
             ending: None,
             verdict: None,
             because: String::new(),
-            changed_nothing: false,
             flaky: Vec::new(),
             risk: None,
             usage: Usage::default(),
@@ -475,6 +476,7 @@ impl Replay {
             proof,
             proof_runs,
             proof_hunks,
+            tests,
             person,
             risk,
             flaky,
@@ -494,6 +496,7 @@ impl Replay {
         self.tasks[place].person.clone_from(person);
         self.tasks[place].risk.clone_from(risk);
         self.tasks[place].proof_hunks.clone_from(proof_hunks);
+        self.tasks[place].tests.clone_from(tests);
         self.tasks[place].by_tests_alone =
             proof_runs.is_some_and(|runs| (runs.c, runs.t) == (Some(Ran::Red), Some(Ran::Green)));
         if let Some(id) = reflection {
@@ -513,7 +516,6 @@ impl Replay {
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
-        judged.changed_nothing = *failure == Some(FailureType::EmptyChange);
         judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);
         judged.reflection.clone_from(reflection);
@@ -579,6 +581,7 @@ impl Replay {
             attempt: None,
             analysis: None,
             suggestion: None,
+            same_as: None,
             injected_into: Vec::new(),
         });
         self.by_lesson.insert(id.clone(), self.lessons.len() - 1);

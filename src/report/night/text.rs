@@ -1,5 +1,6 @@
 //! The report for a terminal.
 
+use super::figures::Figure;
 use super::page::{Item, Line, Mark, Piece, page};
 use super::value::Night;
 use super::words::Times;
@@ -14,6 +15,10 @@ pub fn text(night: &Night, times: &Times) -> String {
         let _ = writeln!(out, "{when}");
     }
     let _ = writeln!(out, "\n{}", page.headline);
+    if !page.figures.is_empty() {
+        let figures: Vec<String> = page.figures.iter().map(Figure::words).collect();
+        let _ = writeln!(out, "{}", figures.join(" · "));
+    }
     for note in &page.notes {
         let _ = writeln!(out, "! {}", line(note));
     }
@@ -34,21 +39,31 @@ pub fn text(night: &Night, times: &Times) -> String {
 }
 
 fn push(out: &mut String, item: &Item) {
-    let mark = match item.mark {
+    let mark = sign(item.mark);
+    let title = if item.title.is_empty() { String::new() } else { format!("  {}", item.title) };
+    let _ = writeln!(out, "  {mark} {}{title}", item.name);
+    for words in &item.lines {
+        let _ = writeln!(out, "      {}", line(words));
+    }
+    for link in &item.chain {
+        let _ = writeln!(out, "      {} {}", sign(link.mark), line(&link.words));
+        if let Some(lesson) = &link.lesson {
+            let _ = writeln!(out, "        lesson: {}", line(&lesson.words));
+        }
+    }
+    for step in &item.commands {
+        let _ = writeln!(out, "      $ {}  # {}", step.command, step.does);
+    }
+}
+
+fn sign(mark: Mark) -> &'static str {
+    match mark {
         Mark::Needs => "!",
         Mark::Review => "?",
         Mark::Good => "✓",
         Mark::Bad => "✗",
         Mark::Open => "·",
         Mark::Lesson | Mark::Plain => "-",
-    };
-    let title = if item.title.is_empty() { String::new() } else { format!("  {}", item.title) };
-    let _ = writeln!(out, "  {mark} {}{title}", item.name);
-    for words in &item.lines {
-        let _ = writeln!(out, "      {}", line(words));
-    }
-    for step in &item.commands {
-        let _ = writeln!(out, "      $ {}  # {}", step.command, step.does);
     }
 }
 

@@ -1,8 +1,9 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::{
-    Ending, Exposure, Fit, Flaky, HealOutcome, LessonsOver, LineProblem, MergeOutcome, Proof, ProofHunks, ReflectionId,
-    Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, Timestamp, Unmerged, Usage, Verdict,
+    ChangeSize, Ending, Exposure, Fit, Flaky, HealOutcome, LessonsOver, LineProblem, MergeOutcome, Proof, ProofHunks,
+    ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, TestsTurned, Timestamp,
+    Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
 use serde::Serialize;
@@ -190,6 +191,12 @@ pub struct NightTask {
     /// The files that its confirmed work changes, from the top of the repository.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+    /// What became of the tests that failed before it, as its last judged attempt left them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestsTurned>,
+    /// What its work that is kept changes, as far as the repository was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub change: Option<TaskChange>,
     /// Its last judged change is green with its own tests alone, and red with the tests as they were.
     #[serde(skip)]
     pub(super) by_tests_alone: bool,
@@ -248,6 +255,22 @@ impl NightTask {
     pub(super) fn is_patch(&self) -> bool {
         self.branch.as_ref().is_some_and(|branch| branch.ends_with(".patch"))
     }
+}
+
+/// What a task's work changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskChange {
+    /// How many lines and files.
+    pub size: ChangeSize,
+    /// The command that shows all of it.
+    pub command: String,
+    /// The diff, redacted; of a longer one its beginning, and none of a large one.
+    #[serde(skip)]
+    pub diff: Option<String>,
+    /// Some of the diff is left out.
+    #[serde(skip)]
+    pub cut: bool,
 }
 
 /// Something that is none of the work.
@@ -313,9 +336,6 @@ pub struct NightAttempt {
     pub verdict: Option<Verdict>,
     /// Why, in words.
     pub because: String,
-    /// It was refuted for having changed nothing.
-    #[serde(skip)]
-    pub changed_nothing: bool,
     /// Checks that failed, and of which that says nothing about the work.
     pub flaky: Vec<Flaky>,
     /// The risk of its change.
@@ -531,6 +551,9 @@ pub struct Lesson {
     pub analysis: Option<String>,
     /// What to do differently; null if the memory no longer has it.
     pub suggestion: Option<String>,
+    /// The first lesson of the run with the same words, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same_as: Option<ReflectionId>,
     /// The agent runs with it in their prompt, as places in `attempts`.
     pub injected_into: Vec<usize>,
 }

@@ -1,7 +1,7 @@
 //! Times, sums and names in words.
 
 use crate::domain::{CostSource, Timestamp, Usage, gates_in_words};
-use crate::prompt::{one_line, plain, shorten};
+use crate::prompt::{has_no_width, is_invisible, one_line, plain, shorten};
 use crate::redaction::Redactor;
 use jiff::tz::TimeZone;
 
@@ -25,6 +25,21 @@ pub(super) fn joined<T: AsRef<str>>(words: &[T]) -> String {
 /// A text from outside in one line: with gates in words, without what drives a terminal or turns the reading direction, and not longer.
 pub(super) fn foreign(text: &str, bytes: usize) -> String {
     shorten(&gates_in_words(&one_line(&plain(text))), bytes).into_owned()
+}
+
+/// A diff in which nothing is hidden: what would drive a terminal, turn the reading direction or has no width stands there as its number.
+pub(super) fn shown_diff(diff: &str) -> String {
+    let mut shown = String::with_capacity(diff.len());
+    for line in diff.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        for c in line.strip_suffix('\r').unwrap_or(line).chars() {
+            let is_hidden =
+                c.is_control() && c != '\t' || is_invisible(c) || has_no_width(c) || "\u{2028}\u{2029}".contains(c);
+            if is_hidden { shown.extend(c.escape_unicode()) } else { shown.push(c) }
+        }
+        shown.push_str(end);
+    }
+    shown
 }
 
 /// An argument as a shell takes it; names that need no quotes get none.
@@ -102,6 +117,9 @@ pub(super) fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.005 { "under $0.01".to_owned() } else { format!("${usd:.2}") }
 }
 
+/// A run that took less is told to the second.
+const BRIEF_MS: u64 = 600_000;
+
 /// Times as a person reads them where the report is made.
 #[derive(Debug, Clone)]
 pub struct Times {
@@ -115,6 +133,16 @@ impl Times {
     /// `22:04`.
     pub(super) fn clock(&self, at: Timestamp) -> String {
         at.to_zoned(self.zone.clone()).strftime("%H:%M").to_string()
+    }
+
+    /// `22:04:31`.
+    pub(super) fn clock_to_seconds(&self, at: Timestamp) -> String {
+        at.to_zoned(self.zone.clone()).strftime("%H:%M:%S").to_string()
+    }
+
+    /// A time in a run that took so long, in milliseconds: with seconds where minutes would tell nothing apart.
+    pub(super) fn clock_of(&self, took: Option<u64>, at: Timestamp) -> String {
+        if took.is_some_and(|ms| ms < BRIEF_MS) { self.clock_to_seconds(at) } else { self.clock(at) }
     }
 
     /// `Sat 21 Nov 2026 22:04`.
@@ -143,7 +171,11 @@ impl Times {
     /// `22:04 to 06:31`, with days where they are more than one apart.
     pub(super) fn range(&self, from: Timestamp, to: Timestamp) -> String {
         let day = |at: Timestamp| at.to_zoned(self.zone.clone()).date();
-        if day(from) == day(to) {
+        let took = to.duration_since(from);
+        if day(from) == day(to) && took.as_millis() < i128::from(BRIEF_MS) {
+            let seconds = |at: Timestamp| at.to_zoned(self.zone.clone()).strftime(":%S").to_string();
+            format!("{}{} to {}", self.full(from), seconds(from), self.clock_to_seconds(to))
+        } else if day(from) == day(to) {
             format!("{} to {}", self.full(from), self.clock(to))
         } else {
             format!("{} to {}", self.full(from), self.full(to))

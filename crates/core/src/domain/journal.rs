@@ -3,7 +3,7 @@
 use super::{
     Again, AttemptCount, Ending, Exposure, FailureType, Fit, Flaky, HealOutcome, Proof, ProofHunks, ProofRuns,
     Proposal, ReflectionId, Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom, TaskId,
-    TaskReport, Timestamp, TreeId, Usage, Verdict,
+    TaskReport, TestsTurned, Timestamp, TreeId, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -260,6 +260,9 @@ pub enum JournalEntry {
         /// Which lines of the change the checks notice.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         proof_hunks: Option<ProofHunks>,
+        /// What became of the tests that failed at the base, as far as their runners name them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tests: Option<TestsTurned>,
         /// What kind of failure it is, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<FailureType>,

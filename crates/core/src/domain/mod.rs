@@ -64,6 +64,7 @@ mod run_log;
 mod session_verdict;
 mod settings_files;
 mod shared_lesson;
+mod shown_change;
 mod slug;
 mod steps;
 mod task;
@@ -71,6 +72,7 @@ mod task_fields;
 mod trace;
 mod transcript;
 mod trust;
+mod tests_turned;
 mod unmerged;
 mod verdict;
 
@@ -120,6 +122,7 @@ pub use run_log::{Life, LoggedEntry, RunLog, Waiting};
 pub use session_verdict::{SessionVerdict, TurnFailure, TurnRecord};
 pub use settings_files::{COMMON_SETTINGS, OWN_SETTINGS, SETTINGS_FILES, SHARED_SETTINGS};
 pub use shared_lesson::SharedLesson;
+pub use shown_change::{ChangeOf, ShownChange};
 pub use slug::slug;
 pub use steps::{Did, Step};
 pub use task::{
@@ -127,6 +130,7 @@ pub use task::{
     TaskMark, TaskSize, integration_branch, is_integration, named_apart, nearest_id,
 };
 pub use task_fields::TaskField;
+pub use tests_turned::TestsTurned;
 pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{Rights, TrustItem, TrustKind};

@@ -293,6 +293,27 @@ pub struct Reflexion {
     pub generator: Generator,
 }
 
+/// As where the settings say nothing of it.
+///
+/// ```
+/// # use reflexion_core::domain::policy;
+/// let settings = policy::Reflexion { max_reflections_per_retry: 5, ..policy::Reflexion::default() };
+/// assert!(settings.enabled && settings.generator == policy::Generator::Heuristic);
+/// ```
+impl Default for Reflexion {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            hold_out: true,
+            max_reflections_per_retry: 3,
+            generation_timeout: Duration::from_secs(30),
+            retention_days: 30,
+            injection_bytes: 8192,
+            generator: Generator::default(),
+        }
+    }
+}
+
 /// Who writes reflections; the heuristic steps in when it fails.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Generator {

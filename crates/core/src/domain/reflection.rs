@@ -66,6 +66,24 @@ pub struct Reflection {
 impl Reflection {
     /// The format version this crate writes; a record with a higher one is kept and not interpreted.
     pub const VERSION: u32 = 1;
+
+    /// Whether it can be kept so that it is read back as it was: of this version, and with a confidence that is a number.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn storable(&self) -> Result<(), String> {
+        let Self { id, v, confidence, .. } = self;
+        if *v != Self::VERSION {
+            return Err(format!(
+                "reflection `{id}` has format version {v}; this program writes version {}",
+                Self::VERSION
+            ));
+        }
+        if !confidence.is_finite() {
+            return Err(format!("the confidence of reflection `{id}` is not a number"));
+        }
+        Ok(())
+    }
 }
 
 /// What kind of lesson it is.
@@ -160,6 +178,17 @@ pub enum Origin {
     Person,
     /// Brought in from another file.
     Import,
+}
+
+impl Origin {
+    /// Why the heuristic writes a lesson where it stands in for nobody.
+    pub const NO_OTHER: &'static str = "no other generator is configured";
+
+    /// Whether the heuristic wrote it in place of a generator that failed.
+    #[must_use]
+    pub fn is_of_fallback(&self) -> bool {
+        matches!(self, Self::Heuristic { because } if because != Self::NO_OTHER)
+    }
 }
 
 /// What a generator answers, already capped and clamped; the service makes a [`Reflection`] of it.

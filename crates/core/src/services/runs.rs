@@ -1,6 +1,8 @@
 //! What runs left behind, for those who did not make it.
 
-use crate::domain::{AttemptRecord, Life, Past, RunId, RunLog, SessionId, TaskId, TranscriptRecord, Waiting};
+use crate::domain::{
+    AttemptRecord, ChangeOf, Life, Past, RunId, RunLog, SessionId, ShownChange, TaskId, TranscriptRecord, Waiting,
+};
 
 /// What runs wrote down and how they stand, read from outside: beside a run, and after it.
 ///
@@ -31,6 +33,12 @@ pub trait Runs: Send + Sync {
 
     /// Where the changes of unconfirmed attempts are kept, in words for a person; none where nothing can be said.
     fn kept(&self, run: &RunId) -> Vec<(TaskId, String)>;
+
+    /// What these changes are, for a person to see; none of one that is not there any more, or that would take too long to find out. A store
+    /// without a repository knows none.
+    fn changes(&self, of: &[ChangeOf]) -> Vec<Option<ShownChange>> {
+        vec![None; of.len()]
+    }
 
     /// How the attempts of all ended runs ended, as they are written down in one place.
     ///

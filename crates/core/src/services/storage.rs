@@ -13,7 +13,7 @@ use std::path::PathBuf;
 #[async_trait]
 pub trait Storage: Send + Sync {
     /// Appends the reflections in the given order; durable on return, all or none. Appending an id again keeps both
-    /// records; nothing is ever overwritten.
+    /// records; nothing is ever overwritten. What is not [storable](Reflection::storable) is refused.
     ///
     /// # Errors
     /// [`StorageError::Io`]; none of the reflections is stored then.

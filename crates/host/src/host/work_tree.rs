@@ -45,6 +45,11 @@ impl HostWorkTree {
         Self { until: None, ..self }
     }
 
+    /// For callers that have so much time from now on, whatever they ask.
+    pub(super) fn within(self, time: Duration) -> Self {
+        Self { until: Some(Instant::now() + time), ..self }
+    }
+
     /// Calls git so that it starts nothing that the repository names: hooks, fetches, and with `without` the programs that files
     /// pass through.
     pub(super) fn git<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Vec<u8>, WorkTreeError> {

@@ -20,17 +20,7 @@ pub(super) fn encode(reflections: &[Reflection]) -> Result<Vec<u8>, String> {
     let mut lines = Vec::with_capacity(reflections.len() * 1024);
     for reflection in reflections {
         let start = lines.len();
-        if reflection.v != Reflection::VERSION {
-            return Err(format!(
-                "reflection `{}` has format version {}; this program writes version {}",
-                reflection.id,
-                reflection.v,
-                Reflection::VERSION
-            ));
-        }
-        if !reflection.confidence.is_finite() {
-            return Err(format!("the confidence of reflection `{}` is not a number", reflection.id));
-        }
+        reflection.storable()?;
         jsonl::write(&mut lines, reflection).map_err(|e| e.to_string())?;
         if lines.len() - start > MAX_LINE - SEAL_BYTES {
             return Err(format!("reflection `{}` is larger than {MAX_LINE} bytes", reflection.id));

@@ -1,16 +1,18 @@
 //! Verdicts as files in `.reflection/`.
 
 use super::state;
-use crate::domain::{SessionId, SessionVerdict, TurnRecord, policy};
+use crate::domain::{SessionId, SessionVerdict, Timestamp, TurnRecord, policy};
 use crate::files::Kind;
 use crate::redaction::Redactor;
 use crate::services::{Verdicts, VerdictsError};
 use async_trait::async_trait;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::io;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The record of a turn is cut to less than this.
@@ -18,16 +20,39 @@ const LARGEST_RECORD: u64 = 16 << 20;
 
 /// Writes `.reflection/verdict_<session>.json` and `.reflection/<session>_<milliseconds>.json`, each as a whole: beside
 /// its place, then renamed into it. They are not synced: they tell other programs, and no run rests on them.
+///
+/// The first record that a process keeps takes away those that are older than [`keeping`](Self::keeping) says, and the verdicts of sessions that have
+/// no other: nobody else ever would. What cannot be removed stays.
 #[derive(Debug)]
 pub struct VerdictFiles {
     dir: PathBuf,
+    /// In days; none: for ever.
+    days: Option<u32>,
+    swept: AtomicBool,
 }
 
 impl VerdictFiles {
     /// Of a project.
     #[must_use]
     pub fn new(project: &policy::Project) -> Self {
-        Self { dir: project.state_dir() }
+        Self { dir: project.state_dir(), days: None, swept: AtomicBool::new(false) }
+    }
+
+    /// The same, which keeps records and their verdicts for so many days.
+    #[must_use]
+    pub fn keeping(self, days: u32) -> Self {
+        Self { days: Some(days), ..self }
+    }
+
+    async fn sweep(&self, now: Timestamp) {
+        let Some(days) = self.days.filter(|_| !self.swept.swap(true, Ordering::Relaxed)) else { return };
+        // A run that goes on reads what the last one kept.
+        let before = now.as_millisecond() - i64::from(days.max(1)) * 24 * 3_600_000;
+        let dir = self.dir.clone();
+        let swept = tokio::task::spawn_blocking(move || forget(&dir, before)).await;
+        if let Ok(Err(error)) = swept {
+            tracing::debug!("old records of turns stay: {error}");
+        }
     }
 
     /// Gives the digest of what stands in the file.
@@ -54,6 +79,7 @@ impl Verdicts for VerdictFiles {
     }
 
     async fn keep(&self, record: &TurnRecord) -> Result<String, VerdictsError> {
+        self.sweep(record.timestamp).await;
         let (session, at) = (record.session_id.file_name(), record.timestamp.as_millisecond());
         self.write(format!("{session}_{at}.json"), record).await
     }
@@ -84,6 +110,34 @@ fn record(dir: &Path, prefix: &str, wanted: &str) -> io::Result<Option<TurnRecor
         }
     }
     Ok(None)
+}
+
+/// Removes the records from before this time, in milliseconds, and the verdicts of sessions of which no record is left.
+fn forget(dir: &Path, before: i64) -> io::Result<()> {
+    let place = state::state(dir);
+    let (mut old, mut kept) = (Vec::new(), BTreeSet::new());
+    for (name, kind) in place.list()? {
+        let Some((session, at)) = name.to_str().filter(|_| kind == Kind::File).and_then(of_record) else { continue };
+        if at < before {
+            old.push((session.to_owned(), name.clone()));
+        } else {
+            kept.insert(session.to_owned());
+        }
+    }
+    for (session, name) in old {
+        place.join(name).remove()?;
+        let verdict = place.join(format!("verdict_{session}.json"));
+        if !kept.contains(&session) && verdict.remove().is_err() {
+            tracing::debug!("no verdict of {session} to remove");
+        }
+    }
+    Ok(())
+}
+
+/// The session and the milliseconds in the name of a record; none in another name.
+fn of_record(name: &str) -> Option<(&str, i64)> {
+    let (session, at) = name.strip_suffix(".json")?.rsplit_once('_')?;
+    Some((session, at.parse().ok().filter(|_| at.len() == 13 && session != "verdict")?))
 }
 
 fn digest(bytes: &[u8]) -> String {

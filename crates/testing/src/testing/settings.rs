@@ -3,7 +3,6 @@
 use crate::domain::{COMMON_SETTINGS, policy};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// The settings of an empty file, in a project directory that does not exist, with one agent named `scripted`.
 /// Change what the test is about by hand.
@@ -34,15 +33,7 @@ pub fn fixed_settings() -> policy::Values {
             proving: policy::Proving::default(),
             healer: policy::Healer::default(),
         },
-        reflexion: policy::Reflexion {
-            enabled: true,
-            hold_out: false,
-            max_reflections_per_retry: 3,
-            generation_timeout: Duration::from_secs(30),
-            retention_days: 30,
-            injection_bytes: 8192,
-            generator: policy::Generator::Heuristic,
-        },
+        reflexion: policy::Reflexion { hold_out: false, ..policy::Reflexion::default() },
         agents: policy::Agents {
             default: vec!["scripted".to_owned()],
             by_label: Vec::new(),

@@ -131,19 +131,27 @@ async fn an_id_may_be_appended_twice(store: &dyn Storage) {
     not_found(store, "c").await;
 }
 
+/// Makes a reflection one that cannot be kept.
+type Spoil = fn(&mut Reflection);
+
 async fn a_batch_is_stored_whole_or_not_at_all(store: &dyn Storage) {
     let batch = ["a", "b", "c"].map(|id| reflection(id, "t", "s", 1));
     append(store, &batch).await;
     assert_eq!(ids(store, None, None, None).await, ["c", "b", "a"]);
 
-    let spoiled: [fn(&mut Reflection); 2] = [|r| r.confidence = f64::NAN, |r| r.v = Reflection::VERSION + 1];
-    for spoil in spoiled {
+    let spoiled: [(&str, Spoil); 3] = [
+        ("a `confidence` of NaN", |r| r.confidence = f64::NAN),
+        ("a `confidence` without end", |r| r.confidence = f64::INFINITY),
+        ("a `v` above `Reflection::VERSION`", |r| r.v = Reflection::VERSION + 1),
+    ];
+    for (what, spoil) in spoiled {
         let mut batch = ["d", "e"].map(|id| reflection(id, "t", "s", 1));
         spoil(&mut batch[1]);
         let refused = store.append(&batch).await;
-        assert!(matches!(refused, Err(StorageError::Io { .. })), "what cannot be read back is refused: {refused:?}");
+        let is_refused = matches!(refused, Err(StorageError::Io { .. }));
+        assert!(is_refused, "{what} is refused, for it is not `Reflection::storable`: {refused:?}");
         let stored = ids(store, None, None, None).await;
-        assert_eq!(stored, ["c", "b", "a"], "nothing of a refused batch stays");
+        assert_eq!(stored, ["c", "b", "a"], "nothing stays of a batch that is refused for {what}");
     }
 }
 

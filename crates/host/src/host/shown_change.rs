@@ -1,0 +1,64 @@
+//! What a commit or a branch changes, for a person to see.
+
+use super::work_tree::HostWorkTree;
+use crate::domain::{ChangeOf, ChangeSize, ShownChange};
+use std::path::Path;
+use std::time::Duration;
+
+/// All changes of a report together take no longer to be found out; those that are left are not shown.
+const WAIT: Duration = Duration::from_secs(10);
+/// A change of more files or lines has no diff: nobody reads it on a page.
+const FILES: usize = 100;
+const LINES: usize = 2000;
+/// A file that is larger counts as no text.
+const BIG_FILE: &str = "core.bigFileThreshold=256k";
+
+/// How a difference is read, whatever the settings of the repository say. A name from a journal must not be taken for an option: `--output=` writes.
+const DIFF: [&str; 12] = [
+    "-c",
+    BIG_FILE,
+    "diff-tree",
+    "-r",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--no-relative",
+    "--ignore-submodules=none",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// The changes, as far as the repository that `dir` lies in has them. Nothing is written, and no other machine is reached.
+#[must_use]
+pub fn shown_changes(dir: &Path, of: &[ChangeOf]) -> Vec<Option<ShownChange>> {
+    let tree = HostWorkTree::around(dir).map(|tree| tree.within(WAIT));
+    of.iter().map(|change| shown(tree.as_ref()?, change)).collect()
+}
+
+fn shown(tree: &HostWorkTree, change: &ChangeOf) -> Option<ShownChange> {
+    let (from, to) = match change {
+        ChangeOf::Commit(commit) => (tree.resolve(&format!("{commit}^1"))?, tree.resolve(commit)?),
+        ChangeOf::Branch { base, branch } => {
+            let (base, to) = (tree.resolve(base)?, tree.resolve(branch)?);
+            (tree.merge_base(&base, &to)?, to)
+        }
+    };
+    let git = |how: &str| tree.git(&[&DIFF[..], &[how, "--end-of-options", &from, &to]].concat()).ok();
+    let size = size(&String::from_utf8_lossy(&git("--numstat")?));
+    let is_small = size.files <= FILES && size.added + size.removed <= LINES;
+    let diff = if is_small { Some(String::from_utf8_lossy(&git("-p")?).into_owned()) } else { None };
+    Some(ShownChange { from, to, size, diff })
+}
+
+/// Lines are `added TAB removed TAB name`; `-` where a file is no text.
+fn size(listing: &str) -> ChangeSize {
+    let mut size = ChangeSize { added: 0, removed: 0, files: 0 };
+    for line in listing.lines() {
+        let mut numbers = line.split('\t').map(|number| number.parse().unwrap_or(0));
+        size.added += numbers.next().unwrap_or(0);
+        size.removed += numbers.next().unwrap_or(0);
+        size.files += 1;
+    }
+    size
+}

@@ -50,7 +50,9 @@ pub use reflexion_layer::{layers, service};
 
 // Steps, in the order of the flow; they meet in `services` and never import each other.
 #[doc(inline)]
-pub use reflexion_agents::{asking, subagents};
+pub use reflexion_agents::asking;
+#[doc(inline)]
+pub use reflexion_agents::subagents;
 #[doc(inline)]
 pub use reflexion_judge::verification;
 #[doc(inline)]

@@ -18,6 +18,7 @@ use crate::runtime::{
 };
 use crate::services::{CompletionVerifier, Lessons, ReflectionService, Settings};
 use crate::{config, runtime};
+use serde::de::IgnoredAny;
 use serde_json::json;
 use std::ffi::OsString;
 use std::io;
@@ -255,12 +256,33 @@ fn read_payload(stdin: io::StdinLock<'_>) -> Result<Vec<u8>, String> {
     if stdin.is_terminal() {
         return Ok(Vec::new());
     }
-    let mut text = Vec::new();
-    stdin.take(PAYLOAD_BYTES + 1).read_to_end(&mut text).map_err(|error| error.to_string())?;
+    // The payload ends where its JSON does: an agent may keep the pipe open behind it.
+    let mut noted = Noted { from: stdin.take(PAYLOAD_BYTES + 1), bytes: Vec::new() };
+    let payload = serde_json::Deserializer::from_reader(&mut noted).into_iter::<IgnoredAny>().next();
+    if let Some(Err(error)) = payload
+        && error.is_io()
+    {
+        return Err(error.to_string());
+    }
+    let text = noted.bytes;
     if text.len() as u64 > PAYLOAD_BYTES {
         return Err(format!("it is larger than {} MiB", PAYLOAD_BYTES >> 20));
     }
     Ok(text)
+}
+
+/// Keeps what is read through it.
+struct Noted<R> {
+    from: R,
+    bytes: Vec<u8>,
+}
+
+impl<R: Read> Read for Noted<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.from.read(into)?;
+        self.bytes.extend_from_slice(&into[..read]);
+        Ok(read)
+    }
 }
 
 fn session_start(call: &HookCall) {

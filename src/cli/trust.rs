@@ -22,7 +22,7 @@ pub(super) async fn trust(dir: &Path, args: TrustArgs) -> anyhow::Result<Exit> {
     let trust = Trust::of(&effective)?;
     if args.revoke {
         trust.revoke().await.with_context(|| format!("failed to write {}", trust.path().display()))?;
-        outln!("nothing in {} is trusted any more", trust.dir().display());
+        outln!("nothing in {} is trusted any more; a run that is under way goes on", trust.dir().display());
         return Ok(Exit::Confirmed);
     }
     let list = runtime::task_file(&*settings, runtime::system_clock()).load().await?;

@@ -104,6 +104,7 @@ impl ModelSettings<'_> {
         let Some(name) = self.model.filter(|name| !name.is_empty()) else {
             return Err(effective.wrong(key, format!("`{key}` needs a `model`, the provider's name of it")));
         };
+        effective.require(is_model_name(name), key, NO_MODEL_NAME)?;
         let Some(provider) = self.provider else {
             return Err(effective.wrong(key, effective.without_provider(name, key)));
         };
@@ -228,6 +229,17 @@ pub(super) fn in_parts(value: f64, parts: f64) -> u32 {
     (value * parts).round() as u32
 }
 
+/// What is said of a `model` that [`is_model_name`] refuses.
+pub(super) const NO_MODEL_NAME: &str = "has a `model` that is no name of one: without blanks, `?`, `#`, `%`, `\\`, `..` between slashes and a `-` at its beginning";
+
+/// Whether it may be a provider's name of a model: some providers have it in the path of their address, where it must not lead elsewhere, and
+/// programs get it as an argument, where it must be no option.
+pub(super) fn is_model_name(name: &str) -> bool {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#' | '%' | '\\');
+    let leads_out = |part: &str| matches!(part, "" | "." | "..");
+    !name.starts_with('-') && !name.contains(is_odd) && !name.split('/').any(leads_out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::load::{Inputs, load};
@@ -318,6 +330,11 @@ mod tests {
                 r#""reflexion": {"generator": {"type": "llm", "model": "small", "temperature": 3}}"#,
                 "a `temperature` outside of 0 to 2",
             ),
+            (
+                r#""decompose": {"provider": "gemini", "model": "../../v1/tuned"}"#,
+                "has a `model` that is no name of one",
+            ),
+            (r#""agents": {"claude": {"model": "--attach=http://b"}}"#, "has a `model` that is no name of one"),
         ] {
             let said = loaded(&format!("{{{MODELS}, {rest}}}")).unwrap_err().to_string();
             assert!(said.contains(expected), "{rest}\n  said:     {said}\n  expected: {expected}");

@@ -3,7 +3,7 @@
 use super::agents::{AgentFile, AgentKindFile, OneOrMany, PermissionsFile};
 use super::error::{ConfigError, nearest};
 use super::load::{Effective, Origin};
-use super::model::{ModelSettings, in_parts};
+use super::model::{ModelSettings, NO_MODEL_NAME, in_parts, is_model_name};
 use super::place::seen_from_here;
 use super::wire::{GeneratorKind, HealerFile, ProjectFile, RetryStartFile, SandboxFile, SandboxKindFile};
 use crate::domain::{FileGlobs, GlobError, TaskSize, policy};
@@ -247,6 +247,7 @@ impl Effective {
             return Err(self.wrong(&key, format!("`{key}` needs a `type`: command, acp, completion, {kinds}")));
         };
         self.fits(&key, kind, file)?;
+        self.require(file.model.as_deref().is_none_or(is_model_name), &key, NO_MODEL_NAME)?;
         let argv = file.argv.clone();
         let cli = |adapter: &str| policy::AgentKind::Cli {
             adapter: adapter.to_owned(),

@@ -1,13 +1,12 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
-use super::healer;
 use super::machine::Input;
 use super::task::TaskRun;
 use super::turn::shown_diff;
 use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
-    Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Ending, EventKind, Expects, FailedCheck, FailureContext,
+    Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Ending, Expects, FailedCheck, FailureContext,
     FailureType, LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, TreeId, TurnFailure,
     belongs_to_tests, changed_lines, same_file,
 };
@@ -17,9 +16,6 @@ use crate::services::{Diff, Workspace};
 /// What an agent is to do where several tests are red, and none of them was moved.
 const FIND_ITS_TEST: &str =
     "Find the test among the red ones that shows what the task asks, and change the code until that one passes";
-
-/// Why an attempt failed whose check lacked something that was brought back since: no agent can do anything about it.
-const IS_BACK: &str = "something that the check needs beside the files was gone, and is there again, so nothing is known of whether the change is right";
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
@@ -144,25 +140,6 @@ impl TaskRun {
         })
     }
 
-    /// Takes back what a check said of the last attempt, where that is what was repaired since: the next prompt does not hold it, and what was
-    /// learned from it reaches no prompt. What that costs if it fails is a lesson that is not true.
-    pub(super) async fn forget_failure(&mut self, is_repaired: impl Fn(&CheckReport) -> bool) {
-        let Some(last) = self.last_failure.as_mut().filter(|last| last.check.as_ref().is_some_and(is_repaired)) else {
-            return;
-        };
-        last.check = None;
-        IS_BACK.clone_into(&mut last.because);
-        if last.change.number == last.number {
-            IS_BACK.clone_into(&mut last.change.because);
-        }
-        let Some(judged) = self.last_judged.as_ref().filter(|judged| judged.attempt == last.number) else { return };
-        let why = "what failed was the workspace, which was repaired";
-        if let Err(error) = self.context.services.reflections.set_apart(&self.task.id, &judged.session, why).await {
-            let message = format!("the lesson of attempt {} stays, though {why}: {error}", judged.attempt);
-            self.publish(EventKind::Warning { message });
-        }
-    }
-
     /// The failure of the attempt that an earlier process of the run judged last, for the prompt of the one that comes next: from the record of its
     /// turn, and its diff from the files that the journal names. What is not there any more is left out; that it failed is not.
     pub async fn recall_failure(&mut self, workspace: &dyn Workspace) {
@@ -188,9 +165,6 @@ impl TaskRun {
         let failure = PastFailure { part, number: last.attempt, because, check, change };
         self.last_change = diff.map(|_| (part, tree.clone()));
         self.last_failure = Some(failure);
-        if self.healed {
-            self.forget_failure(healer::lacks).await;
-        }
     }
 
     /// What is known of a failed attempt, for the generator.

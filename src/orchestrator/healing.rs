@@ -31,6 +31,14 @@ pub(super) struct Heal {
     symptom: Symptom,
 }
 
+/// A check that says something else of the base than it did.
+struct Worse {
+    name: String,
+    /// Something that it needs is gone.
+    lacks: bool,
+    how: String,
+}
+
 impl TaskRun {
     /// Puts the workspace back to a recorded tree, and says what there is to say about that.
     pub(super) async fn put_back(
@@ -168,17 +176,13 @@ impl TaskRun {
         }
         self.doing("looking at the workspace");
         let room = prepared.workspace.room().await?;
-        let worse = self.worse(&*room, prepared, &suspects).await?;
-        let Some(first) = worse.first() else { return Ok(()) };
-        let because = format!("check `{}` says of the base now: {}", first.spec.name, first.how());
+        let Some(worse) = self.worse(&*room, prepared, &suspects).await? else { return Ok(()) };
+        let because = format!("check `{}` says of the base now: {}", worse.name, worse.how);
         let symptom = Symptom::DependenciesMissing;
         let mut healed = false;
         if self.can_set_up() && self.begin_heal(part, symptom, because.clone()).await? {
             let again = match self.set_up_again(&*room).await {
-                Ok(did) => match self.worse(&*room, prepared, &suspects).await?.first() {
-                    None => Ok(did),
-                    Some(worse) => Err(worse.how()),
-                },
+                Ok(did) => self.worse(&*room, prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
                 Err(error) => Err(error.to_string()),
             };
             healed = again.is_ok();
@@ -188,31 +192,29 @@ impl TaskRun {
             };
             self.end_heal(Heal { part, symptom }, outcome).await?;
         }
-        let lacks = healer::lacks(first);
-        if healed {
-            self.forget_failure(|check| worse.iter().any(|worse| worse.spec == check.spec)).await;
-        }
         // Without it nothing that an agent could do would be confirmed.
-        if lacks && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
+        if worse.lacks && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
     }
 
-    /// The checks that say less of the base than they did.
+    /// The first of the checks that says less of the base than it did.
     async fn worse(
         &self,
         room: &dyn Workspace,
         prepared: &Prepared,
         checks: &[(CheckScope, CheckSpec)],
-    ) -> Result<Vec<CheckReport>, TaskRunError> {
+    ) -> Result<Option<Worse>, TaskRunError> {
         let mut now = Vec::new();
         for check in checks {
             self.put_back(room, 0, &room.base()).await?;
             now.push(self.check_as_it_stands(room, check.clone(), false).await?);
         }
         if self.context.cancel.is_cancelled() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        now.retain(|now| now.at_base(&prepared.baseline).is_some_and(|before| healer::worse(before, now)));
-        Ok(now)
+        let is_worse =
+            |now: &&CheckReport| now.at_base(&prepared.baseline).is_some_and(|before| healer::worse(before, now));
+        let worse = now.iter().find(is_worse);
+        Ok(worse.map(|now| Worse { name: now.spec.name.clone(), lacks: healer::lacks(now), how: now.how() }))
     }
 
     /// Only what the user has configured is ever run or brought in.

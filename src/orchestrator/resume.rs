@@ -10,9 +10,9 @@ use super::queue::Queue;
 use super::telling::NewestAttempts;
 use super::verdict::Judgement;
 use crate::domain::{
-    Again, AttemptCount, ChangeSize, Ending, HealOutcome, JournalEntry, MergeOutcome, Proof, ProofHunks, ProofRuns,
-    Risk, RunId, RunPlan, SessionId, Status, SubtaskId, Symptom, Task, TaskId, TaskList, TaskMark, TaskReport,
-    Timestamp, TreeId, TurnsUsage, Usage, Verdict,
+    Again, AttemptCount, ChangeSize, Ending, JournalEntry, MergeOutcome, Proof, ProofHunks, ProofRuns, Risk, RunId,
+    RunPlan, SessionId, Status, SubtaskId, Task, TaskId, TaskList, TaskMark, TaskReport, Timestamp, TreeId, TurnsUsage,
+    Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -79,8 +79,6 @@ pub struct PastTask {
     pub last: Option<LastJudged>,
     /// Sessions whose attempt has no result: what they left behind must not be counted twice.
     pub open_sessions: Vec<SessionId>,
-    /// What was missing beside the files was brought back since the last result.
-    pub healed: bool,
     /// Attempts that were begun.
     pub attempts_begun: u32,
     /// How long it was worked on.
@@ -416,11 +414,7 @@ impl PastTask {
             | JournalEntry::WaitEnded { .. }
             | JournalEntry::MergeReady { .. } => {}
             // Repairs are counted for the whole run.
-            JournalEntry::HealStarted { .. } => {}
-            JournalEntry::HealEnded { symptom, outcome, .. } => {
-                let is_back = *symptom == Some(Symptom::DependenciesMissing);
-                self.healed |= is_back && matches!(outcome, HealOutcome::Healed { .. });
-            }
+            JournalEntry::HealStarted { .. } | JournalEntry::HealEnded { .. } => {}
             // Told when it happened; nothing that is done depends on it.
             JournalEntry::RepositoryChanged { .. } | JournalEntry::Noticed { .. } => {}
             // Of the run as a whole: they come to no task.
@@ -464,7 +458,6 @@ impl PastTask {
         };
         self.open_sessions.retain(|open| open != session);
         self.turns.remove(session);
-        self.healed = false;
         self.last = Some(LastJudged {
             attempt: *attempt,
             session: session.clone(),

@@ -115,8 +115,6 @@ pub(super) struct TaskRun {
     pub counts: Option<Vec<AttemptCount>>,
     /// Checks that the last attempt may have failed because of what is around its files.
     pub suspects: Vec<(CheckScope, CheckSpec)>,
-    /// What was missing beside the files was brought back after the last attempt that an earlier process judged.
-    pub healed: bool,
     pub worker: usize,
     /// What the checks said of which tree, for the proofs of later turns and attempts.
     pub seen: Seen,
@@ -156,7 +154,6 @@ impl TaskRun {
             past: Vec::new(),
             counts: None,
             suspects: Vec::new(),
-            healed: false,
             worker,
             seen: Seen::default(),
             begun: 0,
@@ -205,7 +202,7 @@ impl TaskRun {
             self.report.solved_at = past.last.as_ref().map(|last| last.attempt);
             self.report.needs = Some(Needs::Person);
         }
-        (self.last_judged, self.healed) = (past.last, past.healed);
+        self.last_judged = past.last;
         self.open_sessions = past.open_sessions;
         self
     }

@@ -6,8 +6,8 @@ use super::recalled::{in_prompt, recalled};
 use super::retention;
 use crate::curation::{Shingles, State, due, follow_files, kept_from_prompts, states};
 use crate::domain::{
-    FailureContext, FailureKey, LessonChange, LessonEvent, LessonWriter, Recall, Reflection, ReflectionId, SessionId,
-    SharedLesson, SubtaskId, TaskId, changed_lines, policy,
+    FailureContext, FailureKey, LessonChange, Recall, Reflection, ReflectionId, SharedLesson, SubtaskId, TaskId,
+    changed_lines, policy,
 };
 use crate::prompt::{OthersLesson, certainty, format_recalled, format_reflections, last_bytes, one_line, plain};
 use crate::recall::{Lesson, failure_key};
@@ -155,18 +155,6 @@ impl ReflectionService for ReflectionServiceLive {
         let reflections = self.in_order(None).await?;
         let (record, now) = (self.lessons.read().await?.whole()?, self.clock.now());
         let events = tokio::task::spawn_blocking(move || due(&reflections, &record, now)).await.unwrap_or_default();
-        if !events.is_empty() {
-            self.lessons.append(&events).await?;
-        }
-        Ok(events.len())
-    }
-
-    async fn set_apart(&self, task: &TaskId, session: &SessionId, why: &str) -> Result<usize, ReflectionError> {
-        let of_session = self.get_for_task(task).await?.into_iter().filter(|one| one.session_id == *session);
-        let (at, by, change) = (self.clock.now(), LessonWriter::Rules, LessonChange::Quarantined);
-        let event =
-            |one: Reflection| LessonEvent { at, by, lesson: one.id, change: change.clone(), why: why.to_owned(), v: 1 };
-        let events: Vec<LessonEvent> = of_session.map(event).collect();
         if !events.is_empty() {
             self.lessons.append(&events).await?;
         }

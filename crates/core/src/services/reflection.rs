@@ -94,16 +94,6 @@ pub trait ReflectionService: Send + Sync {
         Ok(0)
     }
 
-    /// Sets apart what an agent run at a task taught: no prompt holds it any more. For a failure that turns out not to be the work's. `why` is a
-    /// reason in words. Says how many lessons that were.
-    ///
-    /// # Errors
-    /// `storage_error`; none was set apart then.
-    async fn set_apart(&self, task: &TaskId, session: &SessionId, why: &str) -> Result<usize, ReflectionError> {
-        let _ = (task, session, why);
-        Ok(0)
-    }
-
     /// Decides which lessons are about nothing any more. `names` are those of the files that a run begins with, without directories: a lesson of whose
     /// [files](Reflection::files) none is there reaches no prompt, until one of them is there again. Says how many have become so. A person's own lessons, and those
     /// that a person has promoted or pinned, stay.

@@ -8,6 +8,7 @@
 mod project;
 
 use project::{Project, RIGHT_AT_TWO, Ran};
+use reflexion::domain::{ChangeOf, JournalEntry};
 use reflexion::layer::{BoxError, Svc};
 use reflexion::services::{RecentQuery, Runs, Storage};
 use reflexion::storage::{InMemoryStorage, MemoryRuns};
@@ -41,11 +42,20 @@ fn other_program() -> ExitCode {
 async fn in_memory() -> Result<(MemoryRuns, InMemoryStorage), BoxError> {
     let app = runtime::live().build::<(Svc<dyn Runs>, Svc<dyn Storage>)>().await?;
     let mut runs = MemoryRuns::default().with_past(app.0.past()?);
+    let mut changes = Vec::new();
     for run in app.0.list()? {
         let mut reader = app.0.open(&run);
         reader.read_on()?;
+        let base = reader.log().entries.iter().find_map(|logged| match &logged.entry {
+            JournalEntry::RunStarted { plan, .. } => plan.base.clone(),
+            _ => None,
+        });
+        let branch = format!("reflexion/{run}/a");
+        changes.extend(base.map(|base| ChangeOf::Branch { base, branch }));
         runs = runs.with(reader.log().clone(), []);
     }
+    let shown = app.0.changes(&changes);
+    let runs = runs.with_changes(changes.into_iter().zip(shown).filter_map(|(of, shown)| Some((of, shown?))).collect());
     let storage = InMemoryStorage::default();
     let mut lessons = app.1.recent(&RecentQuery::default()).await?;
     lessons.reverse();

@@ -1,7 +1,8 @@
 //! Runs that end with the process.
 
 use crate::domain::{
-    AttemptRecord, Life, LoggedEntry, Past, PastEntry, RunId, RunLog, SessionId, TaskId, TranscriptRecord, Waiting,
+    AttemptRecord, ChangeOf, Life, LoggedEntry, Past, PastEntry, RunId, RunLog, SessionId, ShownChange, TaskId,
+    TranscriptRecord, Waiting,
 };
 use crate::services::{RunReader, Runs, RunsError, TranscriptReader};
 use std::collections::HashMap;
@@ -26,6 +27,7 @@ pub struct MemoryRuns {
     runs: Vec<Kept>,
     /// Beside the journals.
     more: Past,
+    changes: Vec<(ChangeOf, ShownChange)>,
 }
 
 #[derive(Debug, Clone)]
@@ -50,6 +52,12 @@ impl MemoryRuns {
     #[must_use]
     pub fn with_past(self, more: Past) -> Self {
         Self { more, ..self }
+    }
+
+    /// Adds what changes are, which no journal holds.
+    #[must_use]
+    pub fn with_changes(self, changes: Vec<(ChangeOf, ShownChange)>) -> Self {
+        Self { changes, ..self }
     }
 
     fn kept(&self, run: &RunId) -> Option<&Kept> {
@@ -81,6 +89,11 @@ impl Runs for MemoryRuns {
 
     fn kept(&self, _: &RunId) -> Vec<(TaskId, String)> {
         Vec::new()
+    }
+
+    fn changes(&self, of: &[ChangeOf]) -> Vec<Option<ShownChange>> {
+        let known = |of: &ChangeOf| self.changes.iter().find(|(known, _)| known == of).map(|(_, shown)| shown.clone());
+        of.iter().map(known).collect()
     }
 
     fn attempts(&self) -> Result<Vec<AttemptRecord>, RunsError> {

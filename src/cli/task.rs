@@ -355,12 +355,13 @@ fn new_task(args: &TaskAddArgs) -> Map<String, Value> {
 fn changes(args: &TaskEditArgs) -> anyhow::Result<Map<String, Value>> {
     let mut options = fields_of(&args.options, true);
     options.extend(args.title.clone().map(|title| ("title".to_owned(), title.into())));
-    let mut fields = match &args.fields {
-        Some(fields) => parse(fields)?,
-        None if options.is_empty() => parse("{}")?,
-        None => Map::new(),
-    };
+    let mut fields = args.fields.as_deref().map_or_else(|| Ok(Map::new()), parse)?;
     fields.extend(options);
+    if fields.is_empty() {
+        let message =
+            "there is nothing to change: give an option, such as --priority 0, or fields, such as '{\"priority\":0}'";
+        return Err(UsageError(message.to_owned()).into());
+    }
     Ok(fields)
 }
 
@@ -394,9 +395,6 @@ fn fields_of(args: &TaskOptions, empties: bool) -> Map<String, Value> {
 
 fn parse(fields: &str) -> anyhow::Result<Map<String, Value>> {
     match serde_json::from_str::<DistinctKeys>(fields).and_then(|_| serde_json::from_str(fields)) {
-        Ok(Value::Object(map)) if map.is_empty() => {
-            Err(UsageError("there is nothing to change: give fields, such as '{\"priority\":0}'".to_owned()).into())
-        }
         Ok(Value::Object(map)) if map.get("maxAttempts").is_some_and(|most| *most == 0) => {
             Err(UsageError("maxAttempts: a task that may not be tried is never done; give 1 or more".to_owned()).into())
         }

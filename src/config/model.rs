@@ -229,7 +229,7 @@ pub(super) fn in_parts(value: f64, parts: f64) -> u32 {
     (value * parts).round() as u32
 }
 
-/// What is said of a `model` that [`is_model_name`] refuses.
+/// The error of a `model` that [`is_model_name`] refuses.
 pub(super) const NO_MODEL_NAME: &str = "has a `model` that is no name of one: without blanks, `?`, `#`, `%`, `\\`, `..` between slashes and a `-` at its beginning";
 
 /// Whether it may be a provider's name of a model: some providers have it in the path of their address, where it must not lead elsewhere, and

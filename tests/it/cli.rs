@@ -839,7 +839,8 @@ fn a_task_is_edited_by_the_options_that_add_one_and_several_are_opened_at_once()
         project.run(&["task", "edit", "dates", r#"{"priority":4,"maxAttempts":5}"#, "--priority", "2", "--json"]);
     let both = both.exits(0).json();
     assert_eq!((&both["priority"], &both["maxAttempts"]), (&json!(2), &json!(5)));
-    project.run(&["task", "edit", "dates"]).exits(2).says("there is nothing to change");
+    project.run(&["task", "edit", "dates"]).exits(2).says("there is nothing to change: give an option");
+    project.run(&["task", "edit", "dates", "{}", "--priority", "3"]).exits(0);
 
     project.run(&["task", "add", "Other", "--id", "other", "--no-check"]).exits(0);
     let closed = project.run(&["task", "close", "dates", "other", "--json"]).exits(0).json();

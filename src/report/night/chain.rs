@@ -5,9 +5,9 @@ use super::value::{Fate, Lesson, Merge, Night, NightAttempt, NightTask};
 use super::words::{duration, foreign, usage};
 use crate::domain::{MergeOutcome, ReflectionId, Verdict};
 
-/// So much of why an attempt ended as it did.
+/// How much is shown of why an attempt ended as it did, in bytes.
 const WHY: usize = 300;
-/// The newest attempts of a task that are told one by one.
+/// How many attempts of a task are shown one by one, the newest.
 const LINKS: usize = 12;
 
 /// An attempt, or what came of merging it, and the lesson of it.

@@ -7,12 +7,12 @@ use super::words::{foreign, joined, plural, shown_diff};
 use crate::domain::{ChangeOf, MergeOutcome, ShownChange};
 use crate::redaction::Redactor;
 
-/// At most so many tasks have their change shown.
+/// How many tasks at most have their change shown.
 const SHOWN: usize = 100;
-/// So much of a diff stands in the page, and of all diffs together.
+/// How much of a diff stands in the page at most, and of all diffs together.
 const DIFF_BYTES: usize = 16 << 10;
 const ALL_BYTES: usize = 1 << 20;
-/// So many tests are named.
+/// How many tests are named at most.
 const TESTS: usize = 3;
 
 impl Night {

@@ -134,7 +134,7 @@ fn open_agent(agent: impl Subagent + 'static) -> Result<Arc<dyn Respondent>, Sub
     of_agent(agent, &Arc::default()).open(who, LIMIT)
 }
 
-/// An agent of two turns that answers in order, each time for so many tokens; behind its last answer it never ends.
+/// An agent of two turns that answers in order, each with its tokens; behind its last answer it never ends.
 struct Answers {
     reports: Mutex<VecDeque<AgentReport>>,
     abilities: Abilities,

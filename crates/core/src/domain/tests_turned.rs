@@ -4,7 +4,7 @@ use super::CheckReport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// At most so many tests are named.
+/// How many tests are named at most.
 const NAMED: usize = 20;
 /// Characters of a name.
 const NAME: usize = 200;

@@ -22,7 +22,7 @@ pub struct Branches {
 /// Behind the name of a branch that is checked out: what stands there is ahead of it.
 pub const AHEAD: &str = "@ahead";
 
-/// Of so many files the texts are asked for at a time, where there may be any number of them.
+/// How many files at most have their texts asked for at a time, where there may be any number of them.
 pub const TEXTS_AT_A_TIME: usize = 256;
 
 /// Makes workspaces for a run. The user's checkout, index and untracked files are never written to.

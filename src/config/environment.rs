@@ -1,7 +1,7 @@
 //! `REFLEXION_…` variables as overrides of keys.
 
+use super::effective::{Origin, Override};
 use super::error::nearest;
-use super::load::{Origin, Override};
 use super::reference::keys;
 use crate::domain::RISK_THRESHOLD_VARIABLE;
 use serde_json::Value;

@@ -4,9 +4,9 @@
 //! (`REFLEXION_…`), flags. Every value remembers which of them set it (`reflexion config show`). A missing or invalid
 //! file is an error that says where and what, never a silent default.
 
-mod agents;
 mod budget;
 mod decompose;
+mod effective;
 mod environment;
 mod error;
 mod judging;
@@ -19,10 +19,11 @@ mod settings;
 mod trust;
 mod wire;
 
+pub use effective::{Effective, Inputs, Origin, Override};
 pub use environment::env_name;
 pub use error::ConfigError;
 #[cfg(feature = "cli")]
 pub(crate) use error::nearest;
-pub use load::{Effective, Inputs, Origin, Override, defaults, load, without_file};
+pub use load::{defaults, load, without_file};
 pub use place::{around, name_to_write, settings_file};
 pub use reference::{capture_schema, reference, schema};

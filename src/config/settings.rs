@@ -1,11 +1,13 @@
 //! From the file's shapes to domain policies, checked on the way.
 
-use super::agents::{AgentFile, AgentKindFile, OneOrMany, PermissionsFile};
+use super::effective::{Effective, Origin};
 use super::error::{ConfigError, nearest};
-use super::load::{Effective, Origin};
 use super::model::{ModelSettings, NO_MODEL_NAME, in_parts, is_model_name};
 use super::place::seen_from_here;
-use super::wire::{GeneratorKind, HealerFile, ProjectFile, RetryStartFile, SandboxFile, SandboxKindFile};
+use super::wire::{
+    AgentFile, AgentKindFile, GeneratorKind, HealerFile, OneOrMany, PermissionsFile, ProjectFile, RetryStartFile,
+    SandboxFile, SandboxKindFile,
+};
 use crate::domain::{FileGlobs, GlobError, TaskSize, policy};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -444,7 +446,8 @@ fn state_home() -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::{Inputs, Origin, Override, load};
+    use super::super::effective::{Inputs, Origin, Override};
+    use super::super::load::load;
     use super::*;
 
     fn settings(json: &str, env: &[(&str, &str)]) -> Result<policy::Values, ConfigError> {

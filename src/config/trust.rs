@@ -3,9 +3,8 @@
 //! Found by walking over all of the settings, so that a block of settings that is added later is looked at as well: whatever
 //! has `argv` starts a program, whatever has `baseUrl`, `url` or the name of a variable with a key sends something somewhere.
 
-use super::agents::{AgentKindFile, PermissionsFile};
-use super::load::{Effective, Origin};
-use super::wire::{SandboxFile, SandboxKindFile};
+use super::effective::{Effective, Origin};
+use super::wire::{AgentKindFile, PermissionsFile, SandboxFile, SandboxKindFile};
 use crate::domain::{CheckCommand, Rights, SHARED_SETTINGS, Task, TrustItem, TrustKind};
 use crate::files::read_named;
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! gcc, clang, javac and mypy (which print like them), C# and Kotlin, the linker, and make.
 
 use super::found::{Found, Frame, last_match, pattern};
-use super::reader::place;
+use super::place::place;
 use super::shell;
 
 /// `total.c:2:16: error: ‘missing’ undeclared`, and as Maven has it: `[ERROR] /x/Cart.java:[6,59] cannot find symbol`.

@@ -1,7 +1,7 @@
 //! `go test`, `go build`, `go vet`, and programs that panicked.
 
-use super::counted::{Listed, Outcome};
 use super::found::{Found, Frame, in_project, last_match, names, pattern, section};
+use super::listed::{Listed, Outcome};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! The failing tests of jest, vitest and mocha, one by one. What passes they name only where they are asked to.
 
-use super::counted::{Listed, Outcome};
 use super::found::pattern;
 use super::javascript::{failure, mocha_entries};
+use super::listed::{Listed, Outcome};
 
 /// jest's, below the names of their files.
 pub(super) fn jest(lines: &[&str]) -> Listed {

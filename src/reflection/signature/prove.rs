@@ -1,7 +1,7 @@
 //! `prove`, and Python's doctest: runners that name no test that passes.
 
-use super::counted::{Listed, Outcome};
 use super::found::{Found, Frame, joined, last_match, pattern};
+use super::listed::{Listed, Outcome};
 use std::collections::BTreeMap;
 
 pattern!(SCRIPT, r"^(\S.*?) +\(Wstat: (\d+)(?: \(.+\))? Tests: \d+ Failed: (\d+)\)$");

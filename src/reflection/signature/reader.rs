@@ -3,8 +3,9 @@
 use super::counted::counted;
 use super::extent::extent;
 use super::fingerprint::fingerprint;
-use super::found::{Found, Frame, in_project, pattern};
+use super::found::{Found, pattern};
 use super::mask::mask;
+use super::place::{place, relative};
 use super::written::written;
 use super::{compilers, go, javascript, linters, prove, python, rust, shell, suites};
 use crate::domain::{CheckCommand, CheckReport, CheckStatus, Signature};
@@ -155,42 +156,6 @@ fn out_of_memory(check: &CheckReport, found: &Found, output: &str) -> bool {
         || (killed && KERNEL.is_match(output))
         // A test runner that lists its failing tests did not run out of memory, it only quotes the words.
         || (found.tests.is_empty() && PROGRAM.is_match(output))
-}
-
-/// What stays of a place from one workspace to the next: nobody here knows where the workspace is, so of an absolute
-/// path only the file's name counts.
-pub(super) fn place(frame: &Frame) -> String {
-    let file = frame.file.as_str();
-    match file.rsplit_once('/') {
-        Some((_, name)) if file.starts_with('/') => name.to_owned(),
-        _ => file.to_owned(),
-    }
-}
-
-/// A frame with its path relative to the directory that all the project's files in the output share.
-pub(super) fn relative(frame: &Frame, output: &str) -> Frame {
-    pattern!(FILE, r#"(?:^|[\s"'(])(/[^\s"':()]+\.\w+)"#);
-    let mut frame = frame.clone();
-    if !frame.file.starts_with('/') {
-        return frame;
-    }
-    let mut root = frame.file.rsplit_once('/').map_or("", |(dir, _)| dir);
-    for other in FILE.captures_iter(output) {
-        let path = other.get(1).map_or("", |path| path.as_str());
-        while in_project(path) && !root.is_empty() && !below(path, root) {
-            let parent = root.rsplit_once('/').map_or("", |(dir, _)| dir);
-            if parent.is_empty() {
-                break; // nothing in common with this one: another disk's file, not the project's
-            }
-            root = parent;
-        }
-    }
-    frame.file = frame.file[root.len()..].trim_start_matches('/').to_owned();
-    frame
-}
-
-fn below(path: &str, root: &str) -> bool {
-    path.strip_prefix(root).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// What is read of this output of a failed check.

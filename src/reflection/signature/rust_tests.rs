@@ -1,7 +1,7 @@
 //! libtest's and nextest's tests, one by one.
 
-use super::counted::{Listed, Outcome};
 use super::found::{Found, pattern, section};
+use super::listed::{Listed, Outcome};
 use super::rust::{error, panicked};
 
 /// The tests of all programs that `cargo test` runs.

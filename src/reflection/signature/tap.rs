@@ -1,8 +1,8 @@
 //! The tests of `node --test` and of everything else that prints TAP, one by one.
 
-use super::counted::{Listed, Outcome};
 use super::found::{Found, Frame, pattern};
 use super::javascript::{failure, tap_block, tap_failure};
+use super::listed::{Listed, Outcome};
 use super::mask::mask;
 
 /// In either of node's two ways.

@@ -1,7 +1,7 @@
 //! The tests of a run as it has written them into files.
 
-use super::counted::{Listed, Outcome};
 use super::found::{Found, Frame, joined};
+use super::listed::{Listed, Outcome};
 use crate::domain::CountedTests;
 use crate::toolchain::{TestOutcome, TestResult, junit};
 use std::collections::BTreeSet;

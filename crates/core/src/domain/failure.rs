@@ -3,7 +3,7 @@
 use super::printed::{self, PrintedBeside, PrintedLine, Varies};
 use super::{
     CheckCommand, CountedTests, Did, Ending, Flaky, Output, PassedAttempt, Reflection, ReflectionId, SessionId, Step,
-    SubtaskId, TaskId, TestsBeside, Timestamp,
+    SubtaskId, TaskId, TestsBeside, Timestamp, same_file,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -141,19 +141,6 @@ impl FailureContext {
         let seen = self.steps.iter().any(names) || self.files_changed.iter().any(|changed| same_file(changed, file));
         (is_known && !seen).then_some(file)
     }
-}
-
-/// Whether two paths name the same file, one of them perhaps from further down.
-///
-/// ```
-/// # use reflexion_core::domain::same_file;
-/// assert!(same_file("shop/cart.py", "cart.py") && !same_file("shopcart.py", "cart.py"));
-/// ```
-#[must_use]
-pub fn same_file(a: &str, b: &str) -> bool {
-    let ends =
-        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
-    ends(a, b) || ends(b, a)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -28,3 +28,16 @@ pub fn in_a_line(name: &str) -> Cow<'_, str> {
     }
     Cow::Owned(shown)
 }
+
+/// Whether two paths name the same file, one of them perhaps from further down.
+///
+/// ```
+/// # use reflexion_core::domain::same_file;
+/// assert!(same_file("shop/cart.py", "cart.py") && !same_file("shopcart.py", "cart.py"));
+/// ```
+#[must_use]
+pub fn same_file(a: &str, b: &str) -> bool {
+    let ends =
+        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+    ends(a, b) || ends(b, a)
+}

@@ -78,6 +78,29 @@ pub enum LessonChange {
     Expired,
 }
 
+impl LessonChange {
+    /// Whether its own lesson is in no prompt any more for that, or in fewer.
+    #[must_use]
+    pub fn is_away(&self) -> bool {
+        self.takes_away() || matches!(self, Self::Merged { .. } | Self::Edited { .. })
+    }
+
+    /// Whether fewer prompts hold a lesson for that, and no other lesson comes into one.
+    #[must_use]
+    pub fn takes_away(&self) -> bool {
+        match self {
+            Self::Retired | Self::Expired | Self::Quarantined | Self::Demoted | Self::Stale { .. } => true,
+            Self::Kept
+            | Self::Promoted
+            | Self::Merged { .. }
+            | Self::Edited { .. }
+            | Self::Returned { .. }
+            | Self::Pinned
+            | Self::Unpinned => false,
+        }
+    }
+}
+
 /// Who says what happens to a lesson.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -33,6 +33,7 @@ mod check_results;
 mod commit;
 mod completion;
 mod counted_tests;
+mod declared;
 mod decompose;
 mod distinct_keys;
 mod event;
@@ -89,14 +90,15 @@ pub use completion::{
     StuckReason, StuckVerdict, TaskType, gates_in_words,
 };
 pub use counted_tests::{CountedTests, FailedTest, TestSource, TestsBeside};
+pub use declared::{Allow, Expects};
 pub use decompose::{MOST_PARTS, Proposal, ProposedPart, TooManyItems, decompose, parts_of};
 pub use distinct_keys::DistinctKeys;
 pub use event::{About, Event, EventKind};
 pub use exposure::{AttemptRecord, Coin, Exposure, Moment};
-pub use failure::{Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, Refutation, Signature, same_file};
+pub use failure::{Extent, FailedCheck, FailureContext, FailureType, LessonFollowed, Refutation, Signature};
 pub use failure_key::{FailureKey, FailureKind};
 pub use file_globs::{FileGlobs, GlobError};
-pub use file_name::in_a_line;
+pub use file_name::{in_a_line, same_file};
 pub use flaky::{Flaky, FlakyHow};
 pub use guard::{ABORT_COOL_DOWN, ABORT_RACE, Evaluated, Guard, Pass, Skipped, StateId};
 pub use healing::{HealOutcome, Spell, Symptom};
@@ -126,8 +128,8 @@ pub use shown_change::{ChangeOf, ShownChange};
 pub use slug::slug;
 pub use steps::{Did, Step};
 pub use task::{
-    Again, Allow, AttemptCount, Dependency, Expects, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList,
-    TaskMark, TaskSize, integration_branch, is_integration, named_apart, nearest_id,
+    Again, AttemptCount, Dependency, INTEGRATION, LineProblem, Status, Subtask, Task, TaskList, TaskMark, TaskSize,
+    integration_branch, is_integration, named_apart, nearest_id,
 };
 pub use task_fields::TaskField;
 pub use tests_turned::TestsTurned;

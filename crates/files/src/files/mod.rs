@@ -9,6 +9,7 @@
 //!
 //! This module knows nothing of the program around it.
 
+mod handles;
 mod held;
 mod look;
 mod mount;
@@ -19,6 +20,7 @@ mod refused;
 mod remove;
 mod replacement;
 mod root;
+mod stream;
 mod walk;
 mod way;
 

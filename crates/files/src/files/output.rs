@@ -1,9 +1,8 @@
 //! What a person named to be written to.
 
-use super::refused::{A_FILE, Refused};
 use super::root::Root;
+use super::stream::STREAM;
 use super::way::open_way;
-use cap_std::fs::FileType;
 use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use std::ffi::OsStr;
 use std::fs::File;
@@ -91,16 +90,6 @@ pub fn nobody_reads(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error())
 }
 
-/// How a stream is opened: at its end if it is a file after all, and without waiting for a reader.
-pub(super) const STREAM: OFlags =
-    OFlags::WRONLY.union(OFlags::APPEND).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-
-/// Whether it is a pipe or a character device.
-pub(super) fn is_stream(kind: FileType) -> bool {
-    use cap_std::fs::FileTypeExt;
-    kind.is_fifo() || kind.is_char_device()
-}
-
 /// Whether a path names, by its own words, what the process was started with.
 fn is_of_process(path: &Path) -> bool {
     let names: Vec<&OsStr> = path.iter().skip(1).collect();
@@ -129,14 +118,4 @@ fn of_process(path: &Path) -> io::Result<File> {
     let file = rustix::fs::open(path, STREAM, Mode::empty())?;
     rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
     Ok(File::from(file))
-}
-
-/// What `Root::open_stream` opened is one, and whoever writes to it waits for a slow reader.
-pub(super) fn stream(file: File, path: &Path) -> io::Result<File> {
-    let kind = cap_std::fs::Metadata::from_file(&file)?.file_type();
-    if !is_stream(kind) {
-        return Err(Refused::unless(A_FILE, kind, path).unwrap_or_else(|| io::Error::other("it was just replaced")));
-    }
-    rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
-    Ok(file)
 }

@@ -1,7 +1,7 @@
 //! Removing a tree of any depth, with a short stack and few handles.
 
+use super::handles::{open_dir, set_mode, set_mode_of};
 use super::mount;
-use super::root::{open_dir, set_mode, set_mode_of};
 use cap_std::fs::{Dir, MetadataExt};
 use std::ffi::{OsStr, OsString};
 use std::io;

@@ -1,6 +1,6 @@
 //! A file in the making, beside the one that it replaces.
 
-use super::root::sync;
+use super::handles::sync;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, MetadataExt, OpenOptions};
 use rustix::fs::RenameFlags;

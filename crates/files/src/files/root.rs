@@ -1,12 +1,13 @@
 //! A directory, and what can be done below it.
 
+use super::handles::{open_dir, set_mode, set_mode_of, sync};
 use super::look::{Kind, Look};
-use super::output::{STREAM, is_stream, stream};
 use super::refused::{A_DIRECTORY, A_FILE, A_LINK, Refused, outside};
 use super::replacement::Replacement;
+use super::stream::{STREAM, is_stream, stream};
 use super::walk::Walk;
 use super::{mount, remove};
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
+use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, FileType, OpenOptions};
 use rustix::fs::{Mode, OFlags};
@@ -15,7 +16,6 @@ use std::fs::File;
 use std::io;
 use std::io::{Read, Seek, Write};
 use std::ops::Deref;
-use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -505,49 +505,10 @@ fn is_not_there(error: &io::Error) -> bool {
     names_nothing || Refused::of(error).is_some_and(|refused| refused.wanted == A_DIRECTORY)
 }
 
-/// A directory in `dir`, unless a link says where it is.
-pub(super) fn open_dir(dir: &Dir, name: &OsStr) -> io::Result<Dir> {
-    dir.open_dir_nofollow(name)
-}
-
 fn make_dir(dir: &Dir, name: &OsStr, missing: Missing) -> io::Result<()> {
     match dir.create_dir(name) {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(e),
         _ => {}
     }
     if missing == Missing::IsMadeDurably { sync(dir) } else { Ok(()) }
-}
-
-/// Makes the names in a directory durable.
-pub(super) fn sync(dir: &Dir) -> io::Result<()> {
-    // A handle that only names a directory cannot be synced.
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::fsync(rustix::fs::openat(dir, ".", flags, Mode::empty())?)?)
-}
-
-/// Sets the permissions of a file or a directory that may not even be opened for reading, never through a link.
-#[cfg(target_os = "linux")]
-pub(super) fn set_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
-    let handle = rustix::fs::openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    if rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&handle)?.st_mode).is_symlink() {
-        return Err(rustix::io::Errno::LOOP.into());
-    }
-    set_mode_of(handle, mode)
-}
-
-/// Sets the permissions of a file or a directory, never through a link.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn set_mode(dir: &Dir, name: &OsStr, mode: u32) -> io::Result<()> {
-    let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
-    Ok(rustix::fs::chmodat(dir, name, mode, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?)
-}
-
-/// Sets the permissions of what a handle names.
-pub(super) fn set_mode_of(handle: impl AsFd, mode: u32) -> io::Result<()> {
-    let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
-    // Linux changes nothing by a handle that only names something, but by that handle's own name.
-    if cfg!(target_os = "linux") {
-        return Ok(rustix::fs::chmod(format!("/proc/self/fd/{}", handle.as_fd().as_raw_fd()), mode)?);
-    }
-    Ok(rustix::fs::fchmod(handle, mode)?)
 }

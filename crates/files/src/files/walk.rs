@@ -1,7 +1,8 @@
 //! Going through a tree.
 
+use super::handles::open_dir;
 use super::look::{Kind, Look};
-use super::root::{Root, open_dir};
+use super::root::Root;
 use cap_std::fs::Dir;
 use std::ffi::OsString;
 use std::io;

@@ -1,7 +1,8 @@
 //! The way to what a person named, on which links of others lead nowhere.
 
+use super::handles::open_dir;
 use super::refused::{A_DIRECTORY, Refused};
-use super::root::{Root, open_dir};
+use super::root::Root;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt};
 use std::ffi::{OsStr, OsString};

@@ -6,7 +6,7 @@ use super::everywhere::Everywhere;
 use super::lines::{bare, for_each_line};
 use super::past::foreign_lines;
 use super::seal::{LineKind, Seals};
-use crate::domain::{AttemptRecord, LessonChange, LessonEvent, ReflectionId, SharedLesson, Timestamp, policy};
+use crate::domain::{AttemptRecord, LessonEvent, ReflectionId, SharedLesson, Timestamp, policy};
 use crate::files::Place;
 use crate::services::{LessonRecord, Lessons, StorageError};
 use async_trait::async_trait;
@@ -85,7 +85,7 @@ impl LessonFiles {
             let is_ours = content.is_some_and(|line| belief.is_ours(LineKind::Lesson, line));
             match content.map(serde_json::from_slice::<LessonEvent>) {
                 // What was adopted may have been written by anybody: it takes lessons out of prompts, and lets none into any.
-                Some(Ok(event)) if event.v <= VERSION && !is_ours && !takes_away(&event.change) => {}
+                Some(Ok(event)) if event.v <= VERSION && !is_ours && !event.change.takes_away() => {}
                 Some(Ok(event)) if event.v <= VERSION => events.push(event),
                 _ => tracing::warn!(path = %place.path().display(), line = line.number, "unreadable lesson event"),
             }
@@ -101,7 +101,7 @@ impl LessonFiles {
     fn note_away(&self, mut new: BTreeSet<LessonEvent>) -> io::Result<()> {
         new.extend(self.known.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned());
         let noted = self.seals.away()?;
-        let all: Vec<LessonEvent> = new.difference(&noted).filter(|event| is_away(&event.change)).cloned().collect();
+        let all: Vec<LessonEvent> = new.difference(&noted).filter(|event| event.change.is_away()).cloned().collect();
         self.seals.note_away(&all)
     }
 
@@ -126,29 +126,6 @@ impl LessonFiles {
 
 fn log_error(LogError { action, path, message }: LogError) -> StorageError {
     StorageError::Io { action, path, message }
-}
-
-/// Whether its own lesson is in no prompt any more for that, or in fewer.
-pub(super) fn is_away(change: &LessonChange) -> bool {
-    takes_away(change) || matches!(change, LessonChange::Merged { .. } | LessonChange::Edited { .. })
-}
-
-/// Whether fewer prompts hold a lesson for that, and no other lesson comes into one.
-pub(super) fn takes_away(change: &LessonChange) -> bool {
-    match change {
-        LessonChange::Retired
-        | LessonChange::Expired
-        | LessonChange::Quarantined
-        | LessonChange::Demoted
-        | LessonChange::Stale { .. } => true,
-        LessonChange::Kept
-        | LessonChange::Promoted
-        | LessonChange::Merged { .. }
-        | LessonChange::Edited { .. }
-        | LessonChange::Returned { .. }
-        | LessonChange::Pinned
-        | LessonChange::Unpinned => false,
-    }
 }
 
 #[async_trait]

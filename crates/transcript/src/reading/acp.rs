@@ -1,6 +1,6 @@
 //! The messages between an agent and its client, as they were recorded.
 
-use super::read::{LineReader, Reading};
+use super::result::{LineReader, Reading};
 use crate::streams::acp::Replay;
 use serde_json::Value;
 

@@ -13,6 +13,7 @@ mod plain;
 mod plain_tool;
 mod read;
 mod recorded;
+mod result;
 mod tools;
 
 #[cfg(test)]
@@ -21,4 +22,5 @@ mod kinds_tests;
 mod tests;
 
 pub use format::{FORMATS, Format};
-pub use read::{ReadError, Reading, Unread, read};
+pub use read::read;
+pub use result::{ReadError, Reading, Unread};

@@ -1,6 +1,6 @@
 //! Transcripts of our own runs.
 
-use super::read::{LineReader, Reading};
+use super::result::{LineReader, Reading};
 use crate::domain::{TranscriptItem, TranscriptRecord};
 
 /// The version of records that is read.

@@ -2,7 +2,7 @@
 
 use super::messages;
 use super::plain_tool::{Call, Ran};
-use super::read::{ReadError, Reading};
+use super::result::{ReadError, Reading};
 use crate::domain::{Trace, TranscriptItem};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};

@@ -1,6 +1,6 @@
 //! What an agent left behind, through the rules of its description.
 
-use super::read::{LineReader, Reading};
+use super::result::{LineReader, Reading};
 use super::tools::{edits_of, kind_of};
 use crate::domain::{Role, ToolKind, TranscriptItem};
 use crate::streams::program::{Recording, Replay};

@@ -12,6 +12,7 @@
 //! ([`words::unless`]).
 
 mod assessed;
+mod by_path;
 mod files;
 mod name;
 mod places;
@@ -23,5 +24,6 @@ mod words;
 mod cases;
 
 pub use assessed::Risk;
-pub use surface::{Surface, belongs_to_tests};
+pub use by_path::belongs_to_tests;
+pub use surface::Surface;
 pub use threshold::{RISK_THRESHOLD_VARIABLE, RiskThreshold, RiskThresholdError};

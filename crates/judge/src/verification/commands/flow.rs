@@ -433,3 +433,17 @@ fn fate(words: &[String]) -> Fate {
         _ => Fate::Open,
     }
 }
+
+/// The simple commands of a command line, in order. A line that no shell could read gives what could be read of it.
+///
+/// ```
+/// # use reflexion_judge::verification::commands::{runs, CommandKind};
+/// let found = runs("cd web && CI=1 npx jest 2>&1 | tail -20");
+/// assert_eq!(found[1].kind, CommandKind::Test);
+/// assert!(!found[1].decides_exit, "`tail` does");
+/// assert!(runs("echo 'npm test'")[0].kind == CommandKind::Other);
+/// ```
+#[must_use]
+pub fn runs(line: &str) -> Vec<Run> {
+    Walk::of(line)
+}

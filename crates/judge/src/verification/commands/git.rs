@@ -1,22 +1,8 @@
 //! What `git` and the forges' programs do: pushes, pull requests, CI.
 
-use super::run::CommandKind;
+use super::run::{CommandKind, PushTarget};
 use super::wrappers::options;
 use std::collections::HashMap;
-
-/// Where a push goes.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct PushTarget {
-    /// The remote, a name or an address; none where the words leave it to git.
-    pub remote: Option<String>,
-    /// The branches that are pushed to on the remote, without `refs/heads/`; empty: the current branch's own. `*` is all of
-    /// them, other refs stand in full (`refs/tags/v1`), and what only a shell could know as it is written (`$BRANCH`).
-    pub branches: Vec<String>,
-    /// With force.
-    pub forced: bool,
-    /// `--dry-run`: nothing is pushed.
-    pub dry_run: bool,
-}
 
 /// Options before git's command that take a value.
 const GLOBAL: [&str; 7] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];

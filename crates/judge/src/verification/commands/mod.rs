@@ -22,6 +22,6 @@ mod words;
 mod wrappers;
 mod writes;
 
-pub use git::PushTarget;
+pub use flow::runs;
 pub use loop_key::loop_key;
-pub use run::{CommandKind, Edits, Run, runs};
+pub use run::{CommandKind, Edits, PushTarget, Run};

@@ -1,8 +1,5 @@
 //! One simple command of a command line.
 
-use super::PushTarget;
-use super::flow::Walk;
-
 /// One simple command, found behind `cd x &&`, environment prefixes, pipes, subshells, `sh -c` and runners (`npx`, `uv run`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -70,16 +67,16 @@ impl CommandKind {
     }
 }
 
-/// The simple commands of a command line, in order. A line that no shell could read gives what could be read of it.
-///
-/// ```
-/// # use reflexion_judge::verification::commands::{runs, CommandKind};
-/// let found = runs("cd web && CI=1 npx jest 2>&1 | tail -20");
-/// assert_eq!(found[1].kind, CommandKind::Test);
-/// assert!(!found[1].decides_exit, "`tail` does");
-/// assert!(runs("echo 'npm test'")[0].kind == CommandKind::Other);
-/// ```
-#[must_use]
-pub fn runs(line: &str) -> Vec<Run> {
-    Walk::of(line)
+/// Where a push goes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PushTarget {
+    /// The remote, a name or an address; none where the words leave it to git.
+    pub remote: Option<String>,
+    /// The branches that are pushed to on the remote, without `refs/heads/`; empty: the current branch's own. `*` is all of
+    /// them, other refs stand in full (`refs/tags/v1`), and what only a shell could know as it is written (`$BRANCH`).
+    pub branches: Vec<String>,
+    /// With force.
+    pub forced: bool,
+    /// `--dry-run`: nothing is pushed.
+    pub dry_run: bool,
 }

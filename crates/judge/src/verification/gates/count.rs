@@ -1,8 +1,8 @@
 //! `test_count`: as many tests are run after the change as before it.
 
-use super::allowed::Offence;
 use super::facts::View;
 use super::finding::{Finding, Todo};
+use super::offence::Offence;
 use super::timeline::{Ran, runs_tests};
 use crate::domain::Allow;
 use crate::toolchain::{Counts, TestSummary, summaries};

@@ -1,8 +1,8 @@
 //! `hooks_kept`: the project's git hooks were not passed over.
 
-use super::allowed::Offence;
 use super::facts::View;
 use super::finding::{Finding, Todo};
+use super::offence::Offence;
 use super::timeline::shown;
 use super::went::{Went, went};
 use crate::domain::Allow;

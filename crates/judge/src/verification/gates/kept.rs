@@ -2,7 +2,6 @@
 //!
 //! Read from the diff that the runtime recorded; without one, from the edits among the tool calls.
 
-use super::allowed::Offence;
 use super::count::{asks_to_remove, asks_to_skip, none_fewer};
 use super::diff::{FileDiff, Line, read};
 use super::facts::View;
@@ -14,6 +13,7 @@ use super::kept_shell::{Lost, lost_tests};
 use super::kept_tests::{
     added_tests, is_assertion, is_comment, is_test_attribute, is_trivial, opens_test, takes_cases, tests_in,
 };
+use super::offence::Offence;
 use crate::domain::Allow;
 use crate::prompt::{quote_name, quote_names};
 use crate::toolchain;

@@ -27,6 +27,7 @@ mod kept_scripts;
 mod kept_shell;
 mod kept_targets;
 mod kept_tests;
+mod offence;
 mod paths;
 mod place;
 mod pushes;

@@ -1,8 +1,8 @@
 //! `no_direct_push`: what went to the default branch.
 
-use super::allowed::Offence;
 use super::facts::View;
 use super::finding::{Finding, Todo};
+use super::offence::Offence;
 use super::timeline::{Step, shown};
 use super::went::{Went, went};
 use crate::domain::{Allow, ToolStatus};

@@ -1,9 +1,9 @@
 //! `tests_ran_after_last_change` and `tests_passed`: from the order of the recorded calls, and from exit statuses.
 
-use super::allowed::Offence;
 use super::change_asked::asks_what_comes_out;
 use super::facts::View;
 use super::finding::{Finding, Todo};
+use super::offence::Offence;
 use super::red::{excused, failing_tests, last_part, told};
 use super::timeline::{At, Changed, Ran, may_run_tests, runs_tests};
 use super::went::{Went, counts_nothing};

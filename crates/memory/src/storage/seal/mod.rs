@@ -16,7 +16,6 @@ mod noted;
 
 use self::believed::{contents, digest_lines, for_each_line_in, foreign, read_digests};
 use self::noted::Noted;
-use super::lessons::{is_away, takes_away};
 use super::lines::bare;
 use super::locked_file::append_locked;
 use super::state;
@@ -177,8 +176,8 @@ impl Seals {
         for_each_line_in(file, |line| {
             // Of what was adopted only that counts which lets no other lesson into a prompt.
             let counts = |event: &LessonEvent| {
-                (is_away(&event.change) && belief.is_ours(LineKind::Lesson, line))
-                    || (takes_away(&event.change) && belief.is_own(LineKind::Lesson, line))
+                (event.change.is_away() && belief.is_ours(LineKind::Lesson, line))
+                    || (event.change.takes_away() && belief.is_own(LineKind::Lesson, line))
             };
             let event = serde_json::from_slice::<LessonEvent>(line).ok();
             all.extend(event.filter(|event| counts(event) && !noted.contains(event)));

@@ -1,8 +1,8 @@
 //! What an agent has said so far: its stream, record by record, becomes steps, usage, and grounds for its ending.
 
+use super::at::At;
 use super::description::{Class, Description};
 use super::doc::Doc;
-use super::emit::At;
 use super::failure::Failure;
 use super::lines::Line;
 use super::resets;

@@ -1,6 +1,6 @@
 //! What is told apart from a call's own result: a command that went on in the background, and exit statuses in words.
 
-use super::emit::At;
+use super::at::At;
 use super::fold::Fold;
 use super::path::Path;
 use super::rule::{BackgroundAt, ExitLine, LaterAt};

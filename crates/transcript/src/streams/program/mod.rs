@@ -5,6 +5,7 @@
 //! and only where a rule looks (`doc`, `path`, `rule`), folded into what is known of the run (`fold`, `emit`, `later`), and
 //! concluded when the program is gone (`failure`, `resets`, `conclusion`).
 
+mod at;
 mod conclusion;
 mod description;
 mod doc;

@@ -1,8 +1,8 @@
 //! What an agent's program once said, read back: the rules of its description on lines from a file.
 
+use super::at::At;
 use super::description::{AGENTS, Description, describe};
 use super::doc::Doc;
-use super::emit::At;
 use super::fold::{Fold, FoldParams, Word};
 use super::lines::Line;
 use super::rule::Stream;

@@ -1,7 +1,7 @@
 //! The rules that turn records into steps, as data.
 
+use super::at::At;
 use super::doc::{Doc, Shape};
-use super::emit::At;
 use super::path::Path;
 use crate::domain::Role;
 use crate::prompt::first_bytes;
@@ -441,5 +441,39 @@ impl Emit {
 impl UsageAt {
     fn paths(&self) -> impl Iterator<Item = &Path> {
         self.input.iter().chain(&self.cached).chain(&self.output).chain(&self.reasoning).chain(&self.cost)
+    }
+}
+
+impl Test {
+    pub(super) fn holds(&self, value: Option<&Doc<'_>>) -> bool {
+        match self {
+            Self::Any(values) => values.iter().any(|expected| is(value, expected)),
+            Self::Check(check) => check.holds(value),
+            Self::Is(expected) => is(value, expected),
+        }
+    }
+}
+
+impl Check {
+    pub(super) fn holds(&self, value: Option<&Doc<'_>>) -> bool {
+        let starts = |with: &[String]| {
+            value.and_then(Doc::text).is_some_and(|text| with.iter().any(|start| text.starts_with(start)))
+        };
+        match self {
+            Self::Starts(with) => starts(with),
+            Self::StartsNot(with) => !starts(with),
+            Self::Text(expected) => value.is_some_and(|value| value.text().is_some()) == *expected,
+            Self::Present(expected) => value.is_some() == *expected,
+        }
+    }
+}
+
+fn is(value: Option<&Doc<'_>>, expected: &serde_json::Value) -> bool {
+    match (value, expected) {
+        (None | Some(Doc::Null), serde_json::Value::Null) => true,
+        (Some(Doc::Text(text)), serde_json::Value::String(expected)) => text == expected,
+        (Some(Doc::Bool(value)), serde_json::Value::Bool(expected)) => value == expected,
+        (Some(Doc::Int(value)), serde_json::Value::Number(expected)) => expected.as_i64() == Some(*value),
+        _ => false,
     }
 }

@@ -1,12 +1,22 @@
 //! `project.json` as it is written. The doc comments are the reference in `docs/configuration.md` and the schema in
 //! `config/`; only this module knows these shapes.
 
-use super::agents::{AgentsFile, OneOrMany, ProviderFile};
-use super::budget::BudgetsFile;
-use super::decompose::DecomposeFile;
-use super::judging::{FeedbackFile, RiskFile, RoutingFile, VerificationFile};
-use super::model::ModelFile;
-use super::notify::NotifyFile;
+mod agents;
+mod budget;
+mod decompose;
+mod judging;
+mod model;
+mod notify;
+
+pub use agents::{AgentFile, AgentKindFile, AgentsFile, OneOrMany, PermissionsFile, ProviderFile};
+pub use budget::{BudgetsFile, TaskUseFile, UseFile};
+pub use decompose::{DecomposeFile, DecomposeWord, DecomposerFile};
+pub use judging::{
+    FeedbackFile, JudgeKind, RequiredFile, ReviewWhen, RiskFile, RoutingFile, SelfAssessmentFile, VerificationFile,
+};
+pub use model::ModelFile;
+pub use notify::{NoticeFile, NotifyFile, NotifyKind};
+
 use crate::domain::{CheckCommand, CheckSpec, named_apart, policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -156,7 +156,7 @@ pub enum AgentKindFile {
 
 impl AgentKindFile {
     /// The kinds that are agents without an entry of their own, by name.
-    pub(super) const BUILT_IN: [(&'static str, Self); 7] = [
+    pub(in crate::config) const BUILT_IN: [(&'static str, Self); 7] = [
         ("repair", Self::Repair),
         ("claude", Self::Claude),
         ("codex", Self::Codex),

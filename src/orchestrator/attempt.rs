@@ -1,155 +1,20 @@
 //! One attempt: turns of one agent in one conversation, until its last turn is judged.
 
-use super::failure::OldFailures;
-use super::flaky::Doubts;
+use super::course::{AgentRun, AgentStop, Attempt, Course, Judged, ResumePoint, Stopped};
+use super::doubts::Doubts;
 use super::healer;
-use super::holdout::Shown;
 use super::nudge::Nudge;
-use super::resume::failure_key;
-use super::task::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
-use super::verdict::{Judgement, shown};
 use super::watch::{Watching, WatchingParams};
 use crate::domain::{
-    About, AgentReport, Change, ChangeSize, CheckReport, CompletionVerdict, Ending, EndingEffect, EventKind, Guard,
-    JournalEntry, Proof, ProofHunks, ProofRuns, ReflectionId, Risk, SessionId, TestsTurned, Trace, TranscriptHead,
-    TreeId, TurnReason, Usage, Verdict,
+    About, AgentReport, Change, Ending, EndingEffect, EventKind, JournalEntry, SessionId, Trace, TranscriptHead,
+    TreeId, TurnReason, Usage,
 };
-use crate::prompt::{AgentSteps, ask_for_test, one_line, shorten};
+use crate::prompt::{ask_for_test, one_line, shorten};
 use crate::services::{Conversation, Earlier, UsageMeter};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
-/// An attempt that the machine asks for.
-#[derive(Debug, Clone)]
-pub(super) struct Attempt {
-    /// The subtask, counted from 0.
-    pub part: usize,
-    /// From 1, over all runs.
-    pub number: u32,
-    /// The agent.
-    pub agent: String,
-    /// The recorded tree to start from.
-    pub from: TreeId,
-}
-
-/// Where an agent stopped that a limit or a passing fault of its service ended: the same attempt goes on from there.
-#[derive(Debug, Clone)]
-pub(super) struct ResumePoint {
-    part: usize,
-    number: u32,
-    agent: String,
-    /// The files as it left them.
-    tree: TreeId,
-    ending: Ending,
-    earlier: Earlier,
-    turn: u32,
-    /// What the turn was told.
-    prompt: String,
-    tampered: Vec<String>,
-    trace: Trace,
-}
-
-impl ResumePoint {
-    fn is_of(&self, attempt: &Attempt) -> bool {
-        self.part == attempt.part && self.number == attempt.number && self.agent == attempt.agent
-    }
-}
-
-/// What came of it.
-pub(super) enum AgentStop {
-    /// The agent could not be started.
-    NotStarted { because: String },
-    /// It stopped for a reason that is not judged.
-    Stopped { ending: Ending, detail: Option<String> },
-    /// It was judged.
-    Judged(Box<Judged>),
-}
-
-/// What the turns of an attempt share.
-pub(super) struct Course {
-    pub attempt: Attempt,
-    pub session: SessionId,
-    pub watching: Arc<Watching>,
-    /// The lessons in its prompt.
-    pub shown: Shown,
-    /// The turn, from 1.
-    pub turn: u32,
-    pub max_turns: u32,
-    /// What the turn is told.
-    pub prompt: String,
-    /// What cut the same turn short before.
-    pub cut_short: Option<Ending>,
-    pub conversation: Conversation,
-    /// What the conversation had used before this session.
-    before: Usage,
-    /// What this session used, over all turns.
-    pub usage: Usage,
-    /// What judging it used, over all turns and nudges.
-    pub judging: UsageMeter,
-    /// What was changed in the user's repository beside the files, in any turn.
-    pub tampered: Vec<String>,
-    /// Red checks that say nothing about the work.
-    pub doubts: Doubts,
-    /// Why the clean room could not be set up with the work of the last turn.
-    pub not_set_up: Option<String>,
-    /// What is green only where the agent worked, and why, in words.
-    pub only_there: Option<String>,
-    /// Rules that it changed where nobody reads them, and that the user was told of.
-    pub rules: Vec<String>,
-    /// The verdict on the turn before, so that progress is noticed.
-    pub previous: Option<CompletionVerdict>,
-    /// When it began, on the clock that never goes backwards.
-    pub began: Duration,
-    /// No state of the conversation is evaluated twice while it goes on.
-    pub guard: Mutex<Guard>,
-    /// A turn that was confirmed, after which the agent was asked for a test.
-    pub confirmed: Option<Box<Judged>>,
-}
-
-impl Course {
-    /// The turn that counts in place of this one: work that was confirmed before a test was asked for is not lost by what the agent did then,
-    /// unless that stands against the attempt.
-    fn instead_of(&mut self, judged: &Judged) -> Option<Box<Judged>> {
-        let shows = judged.judgement.verdict == Verdict::Confirmed && judged.judgement.proof == Some(Proof::NewTest);
-        let counts = !shows && self.tampered.is_empty();
-        // Of the same files what was found out last is known best.
-        let is_same = |before: &Judged| {
-            judged.judgement.verdict == Verdict::Confirmed && before.change.tree == judged.change.tree
-        };
-        self.confirmed.take().filter(|before| counts && !is_same(before))
-    }
-
-    /// The next turn, in the agent's conversation of this name.
-    fn next(&mut self, agent_session: String) {
-        let usage = self.conversation_usage();
-        self.conversation = Conversation::Resume(Earlier { agent_session, usage });
-        self.cut_short = None;
-        self.turn += 1;
-    }
-
-    /// What the agent's conversation used, in this session and before it.
-    pub fn conversation_usage(&self) -> Usage {
-        let mut usage = self.before;
-        usage += self.usage;
-        usage
-    }
-}
-
-/// An agent that stopped by itself, or was stopped, before its checks.
-pub(super) struct Stopped {
-    pub report: AgentReport,
-    pub change: Change,
-}
-
-/// How an agent run ended.
-pub(super) enum AgentRun {
-    /// By itself, or at a limit.
-    Stopped(Stopped),
-    /// It was stopped to be told something.
-    Nudged(Stopped, Nudge),
-}
 
 /// The turn before the one that is about to begin.
 enum Before {
@@ -166,61 +31,6 @@ impl Before {
             Self::Judged(judged) => &judged.change.tree,
             Self::Nudged(stopped) => &stopped.change.tree,
         }
-    }
-}
-
-/// A judged attempt, or turn.
-#[derive(Clone)]
-pub(super) struct Judged {
-    pub attempt: Attempt,
-    pub session: SessionId,
-    pub ending: Ending,
-    pub usage: Usage,
-    pub message: String,
-    pub detail: Option<String>,
-    pub change: Change,
-    /// Beside the base, as a unified diff, capped.
-    pub diff: String,
-    /// What the agent did, in order.
-    pub did: AgentSteps,
-    /// The lessons that stood in its prompt.
-    pub injected: Vec<ReflectionId>,
-    /// Where it worked and where its checks ran.
-    pub dirs: Vec<PathBuf>,
-    /// How large it is; none where some of it is not shown.
-    pub size: Option<ChangeSize>,
-    pub risk: Risk,
-    pub checks: Vec<CheckReport>,
-    pub judgement: Judgement,
-    /// What of its red checks was red at the base, too.
-    pub old: OldFailures,
-    /// The runs that its proof rests on.
-    pub proof_runs: Option<ProofRuns>,
-    /// Which lines of the change the checks notice.
-    pub proof_hunks: Option<ProofHunks>,
-    /// What became of the tests that failed at the base.
-    pub tests: Option<TestsTurned>,
-    /// The digest of what was kept of its last turn.
-    pub record: Option<String>,
-    /// Red checks that say nothing about the work.
-    pub doubts: Doubts,
-    pub reflection: Option<ReflectionId>,
-    /// What writing it used.
-    pub reflection_usage: Usage,
-    /// What whoever was asked about the attempt used.
-    pub judging_usage: Usage,
-}
-
-impl Judged {
-    /// The failing check, or the first red one where the verdict rests on something else (an empty change).
-    pub fn shown(&self) -> Option<&CheckReport> {
-        shown(&self.checks, &self.judgement).map(|i| &self.checks[i])
-    }
-
-    /// Equal texts are the same failure.
-    pub fn signature(&self) -> String {
-        let fingerprint = self.shown().map(|c| c.signature.fingerprint.as_str());
-        failure_key(self.judgement.failure, fingerprint, &self.judgement.because)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::healer;
 use super::review::named;
-use super::task::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, TestSource, TreeId};
 use crate::prompt::quote_names;
 use crate::services::Workspace;

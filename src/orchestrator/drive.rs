@@ -1,76 +1,35 @@
 //! A run: takes ready tasks from the queue, works on several at a time, and sums up.
 
-use super::budget::RunSpent;
+use super::context::RunContext;
 use super::cuts::{CutOff, cut_off};
+use super::ended::Ended;
 use super::halt::InARow;
-use super::healer::Heals;
 use super::limits::Limits;
-use super::parts::Proposals;
+use super::ports::Services;
 use super::queue::{Adopt, Next, Queue};
 use super::resume::PastRun;
+use super::spent::RunSpent;
 use super::sum_up::empty_report;
-use super::task::{TaskRun, TaskRunError};
-use super::telling::NewestAttempts;
+use super::task_run::{TaskRun, TaskRunError};
 use super::track_record::TrackRecord;
 use super::waiting::wait_until;
 use super::{parts, resume};
 use crate::domain::{
-    Again, CheckReport, CheckSpec, EventKind, FileGlobs, INTEGRATION, JournalEntry, RunId, RunKind, RunPlan, RunReport,
-    RunStop, SETTINGS_FILES, Status, Stop, Task, TaskId, TaskList, TaskReport, Timestamp, TreeId, is_integration,
+    EventKind, FileGlobs, INTEGRATION, JournalEntry, RunId, RunKind, RunPlan, RunReport, RunStop, SETTINGS_FILES,
+    Status, Stop, Task, TaskId, TaskList, TaskReport, Timestamp, is_integration,
 };
-use crate::effect::Probabilities;
 use crate::services::{
-    BeginRun, Branches, Captures, Clock, CompletionVerifier, Decomposer, EventSink, Journal, Orchestrator,
-    ProgressJudge, ReflectionService, ResumedBase, RunBase, RunError, RunLock, RunRequest, Settings, Start, Subagents,
-    Tasks, Transcripts, Verdicts, Verifier, Workspaces,
+    BeginRun, Branches, Clock, EventSink, Journal, Orchestrator, ReflectionService, ResumedBase, RunBase, RunError,
+    RunLock, RunRequest, Settings, Start, Subagents, Tasks, Transcripts, Verdicts, Workspaces,
 };
 use async_trait::async_trait;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
 use tokio::task::JoinSet;
-use tokio_util::sync::CancellationToken;
 
 /// So many runs before a new one are asked how often an attempt was cut short.
 const EARLIER_RUNS: usize = 10;
-
-/// Everything the loop talks to; no field is optional.
-#[derive(Clone)]
-pub struct Services {
-    /// The user's settings.
-    pub settings: Arc<dyn Settings>,
-    /// Time and ids.
-    pub clock: Arc<dyn Clock>,
-    /// The task file and its overlay.
-    pub tasks: Arc<dyn Tasks>,
-    /// Places to work in.
-    pub workspaces: Arc<dyn Workspaces>,
-    /// Whoever does the work.
-    pub subagents: Arc<dyn Subagents>,
-    /// What they did, step by step.
-    pub transcripts: Arc<dyn Transcripts>,
-    /// Runs checks.
-    pub verifier: Arc<dyn Verifier>,
-    /// Gates, and whoever is asked where they leave it open.
-    pub completion: Arc<dyn CompletionVerifier>,
-    /// Looks at an agent that says nothing, loops, or forgot.
-    pub progress: Arc<dyn ProgressJudge>,
-    /// Verdicts for other programs.
-    pub verdicts: Arc<dyn Verdicts>,
-    /// What agents knew at the end of their attempts.
-    pub captures: Arc<dyn Captures>,
-    /// The parts of tasks, where somebody is asked for them.
-    pub decomposer: Arc<dyn Decomposer>,
-    /// Lessons.
-    pub reflections: Arc<dyn ReflectionService>,
-    /// Intents and results.
-    pub journal: Arc<dyn Journal>,
-    /// One run at a time.
-    pub lock: Arc<dyn RunLock>,
-    /// Watchers.
-    pub events: Arc<dyn EventSink>,
-}
 
 /// The loop over [`Services`].
 pub struct Loop {
@@ -82,77 +41,6 @@ impl Loop {
     #[must_use]
     pub fn new(services: Services) -> Self {
         Self { services }
-    }
-}
-
-/// What the tasks of one run share.
-pub(super) struct RunContext {
-    pub services: Services,
-    pub run: RunId,
-    pub cancel: CancellationToken,
-    /// Nothing new begins.
-    pub drain: CancellationToken,
-    /// Why it was cancelled, if no person did it.
-    pub stopped: OnceLock<RunStop>,
-    /// Why it cannot go on, if it cannot.
-    pub halted: OnceLock<String>,
-    /// [`Tasks::edits`](crate::services::Tasks::edits) before they were read first.
-    pub edits: u64,
-    /// The tasks as they were read last.
-    list: Mutex<Arc<TaskList>>,
-    pub kind: RunKind,
-    pub again: Again,
-    pub agent: Option<String>,
-    pub max_attempts: Option<u32>,
-    /// How agents did in earlier runs, where that counts.
-    pub track_record: TrackRecord,
-    /// The parts that were proposed for tasks.
-    pub proposals: Mutex<Proposals>,
-    /// Which run's branch holds a blocker's confirmed work; grows as tasks of this run are confirmed.
-    pub confirmed_by: Mutex<BTreeMap<TaskId, RunId>>,
-    /// Whether tasks that are added meanwhile belong to the run.
-    adopt: Adopt,
-    /// What the project itself calls tests.
-    pub tests: FileGlobs,
-    /// Confirmed tasks of this run whose work only a person merges.
-    pub left_to_person: Mutex<BTreeSet<TaskId>>,
-    /// Project checks at a base tree, and at what was merged: many tasks share one, so it is measured once.
-    pub baselines: Mutex<HashMap<(TreeId, CheckSpec), CheckReport>>,
-    /// When this process began with it.
-    pub started: Duration,
-    /// What it has used.
-    pub spent: RunSpent,
-    /// Limits that agents' services have reached.
-    pub limits: Limits,
-    /// Repairs of workspaces.
-    pub heals: Mutex<Heals>,
-    /// The attempts that its tasks began last.
-    pub newest: Mutex<NewestAttempts>,
-    /// One task at a time is put onto the integration branch.
-    pub merging: tokio::sync::Mutex<()>,
-    /// Reflections that the heuristic wrote in another generator's place.
-    pub fallbacks: AtomicU32,
-    /// Lessons that have ended because of their age.
-    pub expired: AtomicU32,
-    /// Lessons that are about nothing any more since this run began.
-    pub stale: AtomicU32,
-    /// The names of the files that it begins with, once they are known.
-    pub file_names: OnceLock<BTreeSet<String>>,
-    /// How probable lessons are in a prompt, once that is known.
-    pub probabilities: tokio::sync::OnceCell<Probabilities>,
-}
-
-/// A task of this run that is over.
-pub(super) struct Ended {
-    pub report: TaskReport,
-    pub status: Status,
-    /// What stood in its way likely stands in the way of every task.
-    pub of_all: bool,
-}
-
-impl Ended {
-    pub fn new(report: TaskReport, status: Status) -> Self {
-        Self { report, status, of_all: false }
     }
 }
 
@@ -569,20 +457,6 @@ impl RunContext {
         Ok(ended)
     }
 
-    /// The tasks as they were read last.
-    pub fn list(&self) -> Arc<TaskList> {
-        Arc::clone(&self.list.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Whether nothing new may begin; why is said where the run is asked about it.
-    pub fn drains(&self) -> bool {
-        let drains = self.drain.is_cancelled();
-        if drains {
-            let _ = self.stopped.set(RunStop::Drained);
-        }
-        drains
-    }
-
     /// Takes over what a person changed in the task file. One that cannot be read as a whole now changes nothing.
     async fn reread(&self, queue: &mut Queue, ended: &mut Vec<Ended>) {
         let because = match self.services.tasks.load().await {
@@ -604,7 +478,7 @@ impl RunContext {
             let report = TaskReport { cause: Some(because), by_hand, ..empty_report(&task) };
             replace(ended, Ended::new(report, Status::Open));
         }
-        *self.list.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(list);
+        self.set_list(list);
     }
 
     /// Prepares a task alone. True if that worked; false if the task has a trouble of its own, which ends only itself, or

@@ -5,43 +5,11 @@
 //! about the work: the attempt is not confirmed by that, and not called a lie either. In both cases this is said. What
 //! an attempt has really broken is found out once in it: later turns do not ask again.
 
-use super::attempt::Course;
+use super::course::Course;
 use super::numbering::Base;
-use super::task::{Prepared, TaskRun, TaskRunError};
-use crate::domain::{Change, CheckReport, CheckScope, CheckSpec, EventKind, Flaky, FlakyHow, TreeId};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
+use crate::domain::{Change, CheckReport, CheckScope, CheckSpec, EventKind, FlakyHow, TreeId};
 use crate::services::Workspace;
-
-/// What was found out about an attempt's red checks.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Doubts {
-    /// Red because of the work.
-    blamed: Vec<(CheckScope, CheckSpec)>,
-    /// Red, and at the base too by now.
-    pub at_base: Vec<(CheckScope, CheckSpec)>,
-    /// What is to be said.
-    pub flaky: Vec<Flaky>,
-}
-
-impl Doubts {
-    fn say(&mut self, check: &CheckSpec, how: FlakyHow, tests: Vec<String>) -> Option<&Flaky> {
-        let flaky = Flaky { check: check.name.clone(), how, tests };
-        if self.flaky.contains(&flaky) {
-            return None;
-        }
-        self.flaky.push(flaky);
-        self.flaky.last()
-    }
-
-    /// The checks to run once more.
-    fn ask(&self, checks: &[CheckReport], baseline: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
-        let only_new = |check: &CheckReport| check.tests_beside(baseline).is_some_and(|it| it.is_only_new());
-        let turned_red = |check: &&CheckReport| {
-            !check.passed() && (check.at_base(baseline).is_some_and(CheckReport::passed) || only_new(check))
-        };
-        let red = checks.iter().filter(turned_red).map(|check| (check.scope, check.spec.clone()));
-        red.filter(|check| !self.blamed.contains(check) && !self.at_base.contains(check)).collect()
-    }
-}
 
 fn red(reports: &[CheckReport]) -> Vec<(CheckScope, CheckSpec)> {
     let red = reports.iter().filter(|report| !report.passed());
@@ -198,7 +166,6 @@ impl TaskRun {
         }
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

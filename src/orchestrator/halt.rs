@@ -3,8 +3,9 @@
 //! Nothing is decided about the tasks that were at work then. Their journal has no end, so they are gone on with as after
 //! a crash, and no attempt is used up.
 
-use super::drive::{Ended, RunContext};
-use super::task::TaskRunError;
+use super::context::RunContext;
+use super::ended::Ended;
+use super::task_run::TaskRunError;
 use crate::domain::{JournalEntry, RunKind, Stop};
 use crate::services::RunError;
 

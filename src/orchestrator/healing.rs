@@ -2,7 +2,7 @@
 
 use super::healer;
 use super::healer::Doing;
-use super::task::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, HealOutcome, JournalEntry, Symptom, TreeId};
 use crate::services::{Restored, Workspace, WorkspaceError};
 use std::sync::PoisonError;

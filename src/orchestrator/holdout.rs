@@ -3,25 +3,16 @@
 //! A retry for which there are lessons draws a coin. What it says depends on the run, the part and the attempt alone, so that a run that goes on
 //! after it was killed draws the same. Held out, the prompt is the same without the lessons.
 
-use super::attempt::Attempt;
-use super::drive::{RunContext, Services};
-use super::task::TaskRun;
-use crate::domain::{About, AttemptRecord, Coin, EventKind, Exposure, Fit, Recall, ReflectionId, RunId};
+use super::context::RunContext;
+use super::course::{Attempt, Shown};
+use super::ports::Services;
+use super::task_run::TaskRun;
+use crate::domain::{About, AttemptRecord, Coin, EventKind, Exposure, Recall, ReflectionId, RunId};
 use crate::effect::{Probabilities, Whose, drawn};
-use crate::services::{JournalError, PromptSection};
+use crate::services::JournalError;
 
 /// The journals of so many runs are read at most.
 const RUNS: usize = 100;
-
-/// What stands in an attempt's prompt of the lessons that were found.
-pub(super) struct Shown {
-    /// The section of the prompt.
-    pub section: PromptSection,
-    /// Why those of other tasks are in it.
-    pub others: Vec<Fit>,
-    /// What coins decided.
-    pub exposure: Option<Box<Exposure>>,
-}
 
 impl TaskRun {
     /// What the attempt's prompt holds of the lessons that were found, and what coins said of them: one of the task's own, from the second

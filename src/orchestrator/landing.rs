@@ -3,16 +3,17 @@
 //! What does not fit, or is red on top of what was merged before, is a failed attempt: its work is kept on a branch of
 //! its own, it earns a reflection, and the task is done again on top of what it has to fit.
 
-use super::attempt::Judged;
 use super::checking::{Checked, changed_outside};
-use super::failure::{PastChange, PastFailure, failed_check};
+use super::course::Judged;
+use super::course::shown_diff;
+use super::failure::failed_check;
 use super::healer::Doing;
 use super::healing::{Mended, Place};
 use super::numbering::Base;
+use super::past_failure::{PastChange, PastFailure};
 use super::results::no_success;
 use super::resume::LastJudged;
-use super::task::{Prepared, TaskRun, TaskRunError};
-use super::turn::shown_diff;
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use super::verdict::is_red;
 use crate::domain::{
     CheckReport, CheckResults, CheckScope, CheckSpec, EventKind, Expects, FailureContext, FailureType, JournalEntry,

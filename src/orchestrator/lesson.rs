@@ -1,9 +1,10 @@
 //! Writing down what a failed attempt teaches.
 
-use super::attempt::Judged;
-use super::drive::RunContext;
-use super::failure::{OldFailures, PastFailure, failed_check, files_named};
-use super::task::TaskRun;
+use super::context::RunContext;
+use super::course::Judged;
+use super::failure::{failed_check, files_named};
+use super::past_failure::{OldFailures, PastFailure};
+use super::task_run::TaskRun;
 use crate::domain::{
     CheckReport, EventKind, FailureContext, LessonsOver, Origin, PassedAttempt, Reflection, ReflectionId, Verdict,
 };

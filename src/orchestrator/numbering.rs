@@ -5,7 +5,7 @@
 
 use super::proof;
 use super::review::has_grown;
-use super::task::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{Cases, CheckReport, CountedTests, FailedTest, TreeId};
 use crate::services::{Taken, Workspace};
 use crate::toolchain;

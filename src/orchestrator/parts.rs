@@ -3,8 +3,9 @@
 //! It is asked once per task: before its first attempt, and never again, in this run or a later one, as long as the task says
 //! the same. What was proposed stands in the journal before anything is done with it.
 
-use super::drive::{RunContext, Services};
-use super::task::{TaskRun, TaskRunError};
+use super::context::{Proposals, RunContext};
+use super::ports::Services;
+use super::task_run::{TaskRun, TaskRunError};
 use crate::domain::policy::Decompose;
 use crate::domain::{About, EventKind, JournalEntry, Proposal, RunId, SubtaskId, Task, TaskId, parts_of};
 use crate::prompt::PartOrigin;
@@ -14,9 +15,6 @@ use std::sync::PoisonError;
 
 /// The journals of so many runs are looked through for what was proposed.
 const RUNS: usize = 20;
-
-/// What was proposed for which task, and stands.
-pub(super) type Proposals = BTreeMap<TaskId, Proposal>;
 
 /// What earlier runs, and this one before it was killed, were told. A journal that cannot be read costs a question that was
 /// asked before, never the run.

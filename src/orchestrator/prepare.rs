@@ -1,6 +1,6 @@
 //! A task's workspace, and its checks at the base.
 
-use super::task::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use crate::domain::{
     CheckReport, CheckScope, CheckSpec, CheckStatus, EventKind, Expects, FileGlobs, JournalEntry, RunId, RunKind,
     TaskId, TreeId, decompose,

@@ -1,7 +1,7 @@
 //! What an agent is told and given: prompt, conversation, place; and which reflections stand in the prompt.
 
-use super::attempt::{Attempt, Course};
-use super::task::{Prepared, TaskRun};
+use super::course::{Attempt, Course};
+use super::task_run::{Prepared, TaskRun};
 use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection};
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
 use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection, RecallQuery};

@@ -3,7 +3,6 @@
 //! An exit status of 0 is what a program says last; a test runner says how many tests it ran. Where the two do not fit, nothing is
 //! confirmed.
 
-use super::verdict::OnlyIf;
 use crate::domain::{Allow, Change, CheckCommand, CheckReport, belongs_to_tests};
 use crate::toolchain::{Counts, TestSummary, configures_tests, summaries};
 use std::path::{Component, Path};
@@ -319,6 +318,15 @@ fn told(said: &TestSummary) -> String {
         Some(counts) => format!("{}: {counts}", said.runner),
         None => format!("{}: {}", said.runner, if said.green { "passed" } else { "failed" }),
     }
+}
+
+/// What a confirmation hangs on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OnlyIf {
+    /// What would have to be permitted.
+    pub permits: Allow,
+    /// Why it is refuted otherwise.
+    pub otherwise: String,
 }
 
 #[cfg(test)]

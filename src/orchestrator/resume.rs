@@ -3,11 +3,11 @@
 //! The machine is fed again with what was judged and merged; what it asks for after the last of these is done for real.
 //! An attempt whose result is not written down is done again under the same number.
 
-use super::drive::Ended;
+use super::ended::Ended;
 use super::healer::Heals;
 use super::machine::Input;
+use super::newest::NewestAttempts;
 use super::queue::Queue;
-use super::telling::NewestAttempts;
 use super::verdict::Judgement;
 use crate::domain::{
     Again, AttemptCount, ChangeSize, Ending, JournalEntry, MergeOutcome, Proof, ProofHunks, ProofRuns, Risk, RunId,

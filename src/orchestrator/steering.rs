@@ -5,7 +5,7 @@
 
 use super::machine::Input;
 use super::results::names;
-use super::task::{TaskRun, TaskRunError};
+use super::task_run::{TaskRun, TaskRunError};
 use crate::domain::{CheckCommand, EventKind, JournalEntry, MergeOutcome, Needs, Proof, TaskId, policy};
 use crate::prompt::as_compared;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};

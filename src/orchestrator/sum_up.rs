@@ -1,6 +1,7 @@
 //! What a run comes to.
 
-use super::drive::{Ended, RunContext};
+use super::context::RunContext;
+use super::ended::Ended;
 use crate::domain::{Proof, RunReport, RunTotals, Task, TaskReport, Usage, Verdict, integration_branch};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

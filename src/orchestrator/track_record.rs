@@ -2,7 +2,7 @@
 //!
 //! It is read from the journals of the newest runs, once per run, and only where the settings ask for it.
 
-use super::drive::Services;
+use super::ports::Services;
 use super::resume::failure_key;
 use super::router::kind;
 use crate::domain::policy::{Agents, RouteHistory};

@@ -1,12 +1,13 @@
 //! One turn: an agent run that is watched, its recorded change, its checks, its verdict.
 
-use super::attempt::{AgentRun, Course, Judged, Stopped, first_line, in_short};
-use super::budget::{Of, UsedUp};
+use super::attempt::{first_line, in_short};
 use super::checking::{changed_outside, rewrote, rewrote_data};
-use super::failure::OldFailures;
+use super::course::{AgentRun, Course, Judged, Stopped, shown_diff};
 use super::nudge::{Nudge, Nudger};
+use super::past_failure::OldFailures;
 use super::proof::Proven;
-use super::task::{Prepared, TaskRun, TaskRunError};
+use super::spent::{Of, UsedUp};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Evidence, Judgement, NOTHING};
 use super::{results, review, turns, verdict};
@@ -16,8 +17,7 @@ use crate::domain::{
     TranscriptItem, TurnRecord, Usage, Verdict, policy,
 };
 use crate::prompt::{
-    AgentSteps, Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, plain_diff,
-    with_finding,
+    AgentSteps, Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, with_finding,
 };
 use crate::services::{
     AgentRequest, AgentWatch, AttemptEnd, CapturedAttempt, Diff, Earlier, Observed, OutsideChanges, OwnWork,
@@ -25,9 +25,6 @@ use crate::services::{
 };
 use crate::toolchain;
 use std::path::{Path, PathBuf};
-
-/// So much of an attempt's diff is kept for the next prompt and for whoever writes the lesson.
-const DIFF_BYTES: usize = 16 * 1024;
 
 /// Why a turn was cut short while the run goes on.
 enum Cut {
@@ -627,11 +624,6 @@ impl TaskRun {
 fn protected(protect: &FileGlobs, change: &Change, prefix: &Path) -> Vec<String> {
     let matches = |file: &&String| Path::new(file).strip_prefix(prefix).is_ok_and(|file| protect.has(file));
     change.files.iter().filter(matches).cloned().collect()
-}
-
-/// As much of a change as is kept for the next prompt.
-pub(super) fn shown_diff(diff: &Diff) -> String {
-    excerpt(&plain_diff(&diff.text), DIFF_BYTES).into_owned()
 }
 
 /// How a red check went, and how the agent runs it itself, unless it `is_told` that.

@@ -2,7 +2,7 @@
 
 use super::limits::Pass;
 use super::machine::Input;
-use super::task::{TaskRun, TaskRunError};
+use super::task_run::{TaskRun, TaskRunError};
 use crate::domain::policy::LimitWait;
 use crate::domain::{JournalEntry, RunId, Timestamp, later};
 use crate::services::Clock;

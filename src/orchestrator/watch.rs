@@ -1,7 +1,7 @@
 //! Watching an agent while it works: its steps go to the transcript, to a trace that it is judged by, and, in short, to
 //! whoever watches the run.
 
-use super::budget::Spent;
+use super::spent::Spent;
 use crate::domain::{About, Event, EventKind, Role, Timestamp, Trace, TranscriptItem, Usage};
 use crate::services::{AgentWatch, Clock, EventSink};
 use std::path::{Path, PathBuf};

@@ -2,10 +2,11 @@
 
 use super::outcome::Outcome;
 use super::parts::Parts;
-use super::runs::{Runs, Walls, Within};
+use super::runs::Runs;
+use super::seen::{Walls, Within};
 use crate::domain::{CheckReport, Expects, Proof, Verdict, belongs_to_tests};
 use crate::orchestrator::results::no_success;
-use crate::orchestrator::task::TaskRunError;
+use crate::orchestrator::task_run::TaskRunError;
 use crate::orchestrator::verdict::Judgement;
 use crate::orchestrator::{review, verdict};
 use crate::prompt::one_line;

@@ -8,10 +8,11 @@
 use super::both_texts;
 use super::outcome::{Outcome, Reading};
 use super::parts::Parts;
-use super::runs::{Runs, Walls, Within, contradiction_alone};
+use super::runs::{Runs, contradiction_alone};
+use super::seen::{Walls, Within};
 use crate::domain::{CheckReport, Proof, ProofHunks, TreeId, Verdict};
 use crate::orchestrator::review;
-use crate::orchestrator::task::TaskRunError;
+use crate::orchestrator::task_run::TaskRunError;
 use crate::orchestrator::verdict::Judgement;
 use crate::prompt::{one_line, shorten};
 use crate::services::{Diff, Taken};

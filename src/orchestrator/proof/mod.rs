@@ -23,14 +23,14 @@ mod parts;
 mod runs;
 mod seen;
 
-pub(super) use self::outcome::is_about_a_name;
 pub(super) use self::parts::asks;
 pub(super) use self::seen::Seen;
 
 use self::parts::{Held, Parts, Scripts};
-use self::runs::{Runs, Walls, Within};
-use super::attempt::{Course, Stopped};
-use super::task::{Prepared, TaskRun, TaskRunError};
+use self::runs::Runs;
+use self::seen::{Walls, Within};
+use super::course::{Course, Stopped};
+use super::task_run::{Prepared, TaskRun, TaskRunError};
 use super::verdict;
 use super::verdict::Judgement;
 use crate::domain::{

@@ -161,7 +161,7 @@ fn asserts_somewhere(check: &CheckReport) -> bool {
 fn is_about_behaviour(check: &CheckReport, failed: &FailedTest) -> bool {
     let is_a_file = || toolchain::is_code(&failed.name) || failed.frame.is_none();
     let names_one = || is_a_file() && check.output.text().lines().any(toolchain::says_a_name_is_missing);
-    failed.says_an_assertion_failed() || !(is_about_a_name(&failed.how) || names_one())
+    failed.says_an_assertion_failed() || !(failed.says_a_name_is_missing() || names_one())
 }
 
 /// Whether a test fails because it was kept from writing.
@@ -178,13 +178,6 @@ fn has_new_failure(check: &CheckReport, baseline: &[CheckReport], shows: impl Fn
     let is_new = |test: &String| !before.contains(test) && known.is_none_or(|known| !known.failing.contains_key(test));
     let failing = check.signature.counted.iter().flat_map(|counted| &counted.failing);
     failing.into_iter().any(|(test, failed)| is_new(test) && !was_denied(failed) && shows(failed))
-}
-
-/// The same of one test's failure, as [`FailedTest`](crate::domain::FailedTest) has it.
-pub(in crate::orchestrator) fn is_about_a_name(how: &str) -> bool {
-    let mut parts = how.split('\u{1f}');
-    let code = parts.next().unwrap_or_default();
-    toolchain::says_a_name_is_missing(&format!("{code}: {}", parts.next_back().unwrap_or_default()))
 }
 
 /// What a run says of the lines that were taken back for it.

@@ -2,10 +2,11 @@
 
 use super::Confirmed;
 use super::outcome::Outcome;
+use super::seen::{Walls, Within};
 use crate::domain::{CheckReport, CheckSpec, ProofRuns, TreeId};
 use crate::orchestrator::checking::changed_outside;
 use crate::orchestrator::results::{contradiction, no_success};
-use crate::orchestrator::task::{Prepared, TaskRun, TaskRunError};
+use crate::orchestrator::task_run::{Prepared, TaskRun, TaskRunError};
 use crate::services::Taken;
 use std::time::Duration;
 
@@ -29,25 +30,6 @@ pub(super) struct Runs<'a> {
     /// When this began, and how long the attempt had taken by then.
     pub(super) began: Duration,
     pub(super) attempt: Duration,
-}
-
-/// Whether the checks do their work also where they may write to nothing but their room: then only can they be run on what nobody wrote.
-#[derive(Debug, Clone, Default)]
-pub(super) enum Walls {
-    #[default]
-    Unknown,
-    Pass,
-    /// And why not.
-    Fail(String),
-}
-
-/// Where the checks of a run on a part are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Within {
-    /// Like those of the change: somebody wrote what they run.
-    Room,
-    /// Walled in: nobody did, and it may do anything.
-    Walls,
 }
 
 /// Why a check counts as red although it passed.

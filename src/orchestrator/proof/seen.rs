@@ -1,6 +1,5 @@
 //! What the checks said of a tree, kept for the later turns and attempts of a task.
 
-use super::runs::{Walls, Within};
 use crate::domain::{CheckReport, TreeId};
 use std::sync::{Mutex, PoisonError};
 
@@ -45,4 +44,23 @@ impl Seen {
     pub(super) fn keep_walls(&self, walls: &Walls) {
         self.walls.lock().unwrap_or_else(PoisonError::into_inner).clone_from(walls);
     }
+}
+
+/// Whether the checks do their work also where they may write to nothing but their room: then only can they be run on what nobody wrote.
+#[derive(Debug, Clone, Default)]
+pub(super) enum Walls {
+    #[default]
+    Unknown,
+    Pass,
+    /// And why not.
+    Fail(String),
+}
+
+/// Where the checks of a run on a part are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Within {
+    /// Like those of the change: somebody wrote what they run.
+    Room,
+    /// Walled in: nobody did, and it may do anything.
+    Walls,
 }

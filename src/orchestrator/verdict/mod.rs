@@ -11,8 +11,7 @@ pub use self::words::NOTHING;
 pub(super) use self::words::{beside_red, first_files, is_red, listed};
 
 use self::words::{as_before, has_turned, nothing_changed, only_tests};
-use super::proof;
-use super::results::{loses_tests, no_success, rearranges};
+use super::results::{OnlyIf, loses_tests, no_success, rearranges};
 use crate::domain::{
     Allow, Change, CheckReport, CheckResults, CheckScope, CheckSpec, CountedTests, Ending, Expects, FailureType, Proof,
     TestsBeside, Verdict, belongs_to_tests,
@@ -92,15 +91,6 @@ pub struct Judgement {
 /// What the agent is to do where tests were not run, or not to their end.
 pub(super) const RUN_ALL: &str =
     "Bring back the tests of the base as they were, let all of them run to their end, and change the code instead";
-
-/// What a confirmation hangs on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OnlyIf {
-    /// What would have to be permitted.
-    pub permits: Allow,
-    /// Why it is refuted otherwise.
-    pub otherwise: String,
-}
 
 /// Judges an attempt.
 ///
@@ -320,7 +310,7 @@ fn waited_for_a_name(check: &CheckReport, baseline: &[CheckReport]) -> bool {
     let Some(before) = check.at_base(baseline).and_then(|base| base.signature.counted.as_ref()) else { return false };
     let passes = |test: &String| check.passed() || check.tests_turned(baseline).contains(&test.as_str());
     let mut turned = before.failing.iter().filter(|(test, _)| passes(test)).peekable();
-    turned.peek().is_some() && turned.all(|(_, failed)| proof::is_about_a_name(&failed.how))
+    turned.peek().is_some() && turned.all(|(_, failed)| failed.says_a_name_is_missing())
 }
 
 fn confirmed(proof: Proof, because: String) -> Judgement {

@@ -163,6 +163,14 @@ impl FailedTest {
         let said = self.how.split('\u{1f}').chain(self.detail.iter().flat_map(|detail| detail.lines()));
         said.into_iter().any(toolchain::says_an_assertion_failed)
     }
+
+    /// Whether it failed only for a name that is missing, as its runner says it.
+    #[must_use]
+    pub fn says_a_name_is_missing(&self) -> bool {
+        let mut parts = self.how.split('\u{1f}');
+        let code = parts.next().unwrap_or_default();
+        toolchain::says_a_name_is_missing(&format!("{code}: {}", parts.next_back().unwrap_or_default()))
+    }
 }
 
 /// What differs between the tests of a failed run and those of a failed run at the base, by id.

@@ -213,6 +213,7 @@ impl Lessons for InMemoryLessons {
 mod tests {
     use super::super::seal::seals_of;
     use super::*;
+    use crate::domain::LessonChange;
     use crate::domain::LessonWriter;
     use std::fs;
     use std::path::Path;

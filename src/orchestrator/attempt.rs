@@ -4,7 +4,7 @@ use super::course::{AgentRun, AgentStop, Attempt, Course, Judged, ResumePoint, S
 use super::doubts::Doubts;
 use super::healer;
 use super::nudge::Nudge;
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::watch::{Watching, WatchingParams};
 use crate::domain::{
@@ -37,24 +37,24 @@ impl Before {
 impl TaskRun {
     /// Lets an agent work, records what it changed, and judges it, turn after turn.
     pub async fn run_attempt(&mut self, prepared: &Prepared, mut attempt: Attempt) -> Result<AgentStop, TaskRunError> {
-        let context = Arc::clone(&self.context);
-        let mut resume = self.resume.take().filter(|point| point.is_of(&attempt));
+        let context = Arc::clone(&self.plan.context);
+        let mut resume = self.progress.resume.take().filter(|point| point.is_of(&attempt));
         Box::pin(self.look_after(prepared, attempt.part)).await?;
         let workspace = &*prepared.workspace;
         let start = resume.as_ref().map_or(&attempt.from, |point| &point.tree);
-        if let Some(because) = Box::pin(self.put_back_work(workspace, attempt.part, start)).await? {
+        if let Some(because) = Box::pin(self.plan.put_back_work(workspace, attempt.part, start)).await? {
             if attempt.part > 0 {
                 return Err(TaskRunError::Blocked(because));
             }
             let message =
                 format!("what the last attempt left cannot be set up, so this one starts from the base: {because}");
-            self.publish(EventKind::Warning { message });
+            self.plan.publish(EventKind::Warning { message });
             (attempt.from, resume) = (workspace.base(), None);
-            self.put_back(workspace, attempt.part, &attempt.from).await?;
+            self.plan.put_back(workspace, attempt.part, &attempt.from).await?;
         }
         let resumed = resume.is_some();
         let mut course = self.begin(prepared, attempt, resume).await;
-        context.record(self.intent(&course)).await?;
+        context.record(self.plan.intent(&course)).await?;
         let because = match self.run_agent(prepared, &mut course).await? {
             Ok(first) => return self.turns(prepared, course, first).await,
             Err(because) => because,
@@ -62,23 +62,23 @@ impl TaskRun {
         self.drop_attempt(&course, None, None).await?;
         if resumed {
             // The attempt begins anew; what was done before the limit is lost, which costs time and nothing else.
-            self.publish(EventKind::Warning { message: format!("the attempt begins anew: {because}") });
+            self.plan.publish(EventKind::Warning { message: format!("the attempt begins anew: {because}") });
             return Box::pin(self.run_attempt(prepared, course.attempt)).await;
         }
-        self.publish(EventKind::Warning { message: because.clone() });
+        self.plan.publish(EventKind::Warning { message: because.clone() });
         Ok(AgentStop::NotStarted { because })
     }
 
     /// What the attempt's turns share, before the first one.
     async fn begin(&mut self, prepared: &Prepared, attempt: Attempt, resume: Option<ResumePoint>) -> Course {
-        let services = &self.context.services;
+        let services = &self.plan.context.services;
         let found = self.recall(attempt.part).await;
-        let shown = Box::pin(self.expose(&attempt, found)).await;
+        let shown = Box::pin(self.plan.expose(&attempt, found)).await;
         let session = SessionId::new(services.clock.new_id());
         let resumes = services.subagents.get(&attempt.agent).is_ok_and(|agent| agent.abilities().resume);
         let max_turns = if resumes { services.settings.verification().max_turns.max(1) } else { 1 };
         let trace = resume.as_ref().map(|point| point.trace.clone()).unwrap_or_default();
-        let watching = self.watch(&attempt, &session, prepared.workspace.dir(), trace);
+        let watching = self.plan.watch(&attempt, &session, prepared.workspace.dir(), trace);
         let (turn, prompt, before, tampered, cut_short, conversation) = match resume {
             None => {
                 let prompt = self.prompt(prepared, &attempt, &shown.section);
@@ -109,7 +109,7 @@ impl TaskRun {
             rules: Vec::new(),
             previous: None,
             confirmed: None,
-            began: self.context.services.clock.elapsed(),
+            began: self.plan.context.services.clock.elapsed(),
             guard: Mutex::default(),
         }
     }
@@ -153,22 +153,22 @@ impl TaskRun {
                         course.prompt = ask_for_test(&because, hunks.map_or(&[], |hunks| &hunks.not_noticed));
                         course.confirmed = Some(turn.judged.clone());
                     } else {
-                        course.prompt = self.feedback(&course, &turn);
+                        course.prompt = self.plan.feedback(&course, &turn);
                     }
                     course.previous = Some(turn.completion);
                     (Before::Judged(turn.judged), reason, because, agent_session)
                 }
                 AgentRun::Nudged(stopped, nudge) => {
-                    self.nudged(&course, &stopped, &nudge).await?;
+                    self.plan.nudged(&course, &stopped, &nudge).await?;
                     course.prompt = nudge.prompt();
                     let agent_session = stopped.report.agent_session.clone().unwrap_or_default();
                     (Before::Nudged(Box::new(stopped)), TurnReason::Nudge, nudge.because, agent_session)
                 }
             };
             course.next(agent_session);
-            self.next_turn(&course, reason, because).await?;
+            self.plan.next_turn(&course, reason, because).await?;
             // What the checks wrote is gone; what the agent left stays.
-            let put_back = self.put_back_work(&*prepared.workspace, course.attempt.part, before.tree());
+            let put_back = self.plan.put_back_work(&*prepared.workspace, course.attempt.part, before.tree());
             if let Some(because) = Box::pin(put_back).await? {
                 return self.as_it_stands(prepared, course, before, because).await;
             }
@@ -187,7 +187,7 @@ impl TaskRun {
         before: Before,
         because: String,
     ) -> Result<AgentStop, TaskRunError> {
-        self.publish(EventKind::Warning { message: format!("the agent could not be told: {because}") });
+        self.plan.publish(EventKind::Warning { message: format!("the agent could not be told: {because}") });
         let stopped = match before {
             Before::Judged(judged) => return Ok(self.over(prepared, &course, judged).await),
             Before::Nudged(stopped) => *stopped,
@@ -204,24 +204,24 @@ impl TaskRun {
 
     /// The attempt's verdict is that of its last turn.
     async fn over(&mut self, prepared: &Prepared, course: &Course, judged: Box<Judged>) -> AgentStop {
-        self.report.reflections_injected += u32::try_from(course.shown.section.ids.len()).unwrap_or(u32::MAX);
-        self.report.attempts += 1;
-        self.report.verdict = Some(judged.judgement.verdict);
-        self.report.risk = Some(judged.risk.clone());
-        self.publish(EventKind::Judged {
+        self.progress.report.reflections_injected += u32::try_from(course.shown.section.ids.len()).unwrap_or(u32::MAX);
+        self.progress.report.attempts += 1;
+        self.progress.report.verdict = Some(judged.judgement.verdict);
+        self.progress.report.risk = Some(judged.risk.clone());
+        self.plan.publish(EventKind::Judged {
             verdict: judged.judgement.verdict,
             because: judged.judgement.because.clone(),
         });
         if !judged.judgement.person.is_empty() {
-            self.publish(EventKind::PersonNeeded { actions: judged.judgement.person.clone() });
+            self.plan.publish(EventKind::PersonNeeded { actions: judged.judgement.person.clone() });
         }
-        self.keep_capture(course, &judged).await;
+        self.plan.keep_capture(course, &judged).await;
         self.remember_failure(&judged, &prepared.baseline);
         if judged.judgement.failure.is_some() {
-            self.suspects = healer::suspects(&judged.checks, &prepared.baseline);
-            let doubted = judged.doubts.at_base.iter().filter(|check| !self.suspects.contains(check)).cloned();
+            self.work.suspects = healer::suspects(&judged.checks, &prepared.baseline);
+            let doubted = judged.doubts.at_base.iter().filter(|check| !self.work.suspects.contains(check)).cloned();
             let doubted: Vec<_> = doubted.collect();
-            self.suspects.extend(doubted);
+            self.work.suspects.extend(doubted);
         }
         let judging_usage = self.count_judging(course);
         AgentStop::Judged(Box::new(Judged { usage: course.usage, judging_usage, ..*judged }))
@@ -229,18 +229,49 @@ impl TaskRun {
 
     async fn not_judged(&mut self, course: &Course, stopped: Stopped) -> Result<AgentStop, TaskRunError> {
         let Stopped { report, change } = stopped;
-        self.resume = self.resume_point(course, &report, &change);
+        self.progress.resume = self.plan.resume_point(course, &report, &change);
         self.drop_attempt(course, Some(&report.ending), Some((change.files.len(), report.detail.as_deref()))).await?;
         let detail = report.detail.as_deref().map(first_line);
         Ok(AgentStop::Stopped { ending: report.ending, detail })
     }
 
     async fn interrupted(&mut self, course: &Course) -> Result<AgentStop, TaskRunError> {
-        self.report.endings.push(Ending::Cancelled);
+        self.progress.report.endings.push(Ending::Cancelled);
         self.drop_attempt(course, Some(&Ending::Cancelled), None).await?;
         Ok(AgentStop::Stopped { ending: Ending::Cancelled, detail: None })
     }
 
+    /// Counts what judging an attempt used to the task, once the attempt is over.
+    fn count_judging(&mut self, course: &Course) -> Usage {
+        let used = course.judging.total();
+        self.progress.usage += used;
+        self.plan.context.spent.add(used);
+        self.progress.report.judging_usage += used;
+        used
+    }
+
+    /// `stopped` is what nothing has said yet of how the agent stopped: how many files differ, and what went wrong.
+    async fn drop_attempt(
+        &mut self,
+        course: &Course,
+        ending: Option<&Ending>,
+        stopped: Option<(usize, Option<&str>)>,
+    ) -> Result<(), TaskRunError> {
+        let judging_usage = self.count_judging(course);
+        let entry = JournalEntry::AttemptDropped {
+            task: self.plan.task.id.clone(),
+            session: course.session.clone(),
+            ending: ending.cloned(),
+            usage: course.usage,
+            judging_usage,
+            files: stopped.map(|(files, _)| files),
+            detail: stopped.and_then(|(_, detail)| detail.map(in_short)),
+        };
+        Ok(self.plan.context.record(entry).await?)
+    }
+}
+
+impl TaskPlan {
     async fn nudged(&self, course: &Course, stopped: &Stopped, nudge: &Nudge) -> Result<(), TaskRunError> {
         let entry = JournalEntry::TurnNudged {
             task: self.task.id.clone(),
@@ -261,35 +292,6 @@ impl TaskRun {
             turn: course.turn,
             reason,
             because,
-        };
-        Ok(self.context.record(entry).await?)
-    }
-
-    /// Counts what judging an attempt used to the task, once the attempt is over.
-    fn count_judging(&mut self, course: &Course) -> Usage {
-        let used = course.judging.total();
-        self.usage += used;
-        self.context.spent.add(used);
-        self.report.judging_usage += used;
-        used
-    }
-
-    /// `stopped` is what nothing has said yet of how the agent stopped: how many files differ, and what went wrong.
-    async fn drop_attempt(
-        &mut self,
-        course: &Course,
-        ending: Option<&Ending>,
-        stopped: Option<(usize, Option<&str>)>,
-    ) -> Result<(), TaskRunError> {
-        let judging_usage = self.count_judging(course);
-        let entry = JournalEntry::AttemptDropped {
-            task: self.task.id.clone(),
-            session: course.session.clone(),
-            ending: ending.cloned(),
-            usage: course.usage,
-            judging_usage,
-            files: stopped.map(|(files, _)| files),
-            detail: stopped.and_then(|(_, detail)| detail.map(in_short)),
         };
         Ok(self.context.record(entry).await?)
     }

@@ -6,7 +6,7 @@
 use super::context::RunContext;
 use super::course::Course;
 use super::spent::{Of, Spent, UsedUp};
-use super::task_run::TaskRun;
+use super::task_run::{TaskPlan, TaskRun};
 use crate::domain::policy::Budget;
 use crate::domain::{AgentReport, Ending, EventKind, RunStop};
 use std::time::Duration;
@@ -56,9 +56,10 @@ impl RunContext {
 impl TaskRun {
     /// Whether the task may begin another attempt, and counts it then.
     pub(super) fn may_begin(&mut self) -> Result<(), UsedUp> {
-        let budgets = &self.context.services.settings.run().budgets;
+        let budgets = &self.plan.context.services.settings.run().budgets;
         let run = at_work(budgets.run);
         let reached = self
+            .plan
             .context
             .run_spent()
             .reached(&run, Of::Run)
@@ -66,14 +67,59 @@ impl TaskRun {
         if let Some(used_up) = reached {
             return Err(used_up);
         }
-        if !self.context.spent.takes_attempt(budgets.run.attempts) {
+        if !self.plan.context.spent.takes_attempt(budgets.run.attempts) {
             let because = format!("the budget of the run is used up: {} attempts", budgets.run.attempts.unwrap_or(0));
             return Err(UsedUp { of: Of::RunAttempts, because });
         }
-        self.begun += 1;
+        self.progress.begun += 1;
         Ok(())
     }
 
+    fn task_spent(&self, streamed: Spent) -> Spent {
+        let mut usage = self.progress.usage;
+        usage += streamed.usage;
+        let wall = self.progress.worked + self.plan.context.services.clock.elapsed().saturating_sub(self.plan.started);
+        Spent { wall, usage, shown_bytes: streamed.shown_bytes, attempts: self.progress.begun }
+    }
+
+    /// Ends when a budget is used up; never, if there is none.
+    pub(super) async fn used_up(&self, course: &Course) -> UsedUp {
+        let services = &self.plan.context.services;
+        let budgets = services.settings.run().budgets;
+        loop {
+            let moved = course.watching.moved();
+            let streamed = course.watching.streamed();
+            self.plan.context.spent.counted().at_work.insert(self.plan.task.id.clone(), streamed);
+            let mut attempt = Spent { wall: services.clock.elapsed().saturating_sub(course.began), ..streamed };
+            attempt.usage += course.usage;
+            let reached = attempt
+                .reached(&budgets.attempt, Of::Attempt)
+                .or_else(|| self.task_spent(streamed).reached(&at_work(budgets.task), Of::Task))
+                .or_else(|| self.plan.context.run_spent().reached(&at_work(budgets.run), Of::Run));
+            if let Some(used_up) = reached {
+                return used_up;
+            }
+            let left = [
+                (budgets.attempt.wall, attempt.wall),
+                (budgets.task.wall, self.task_spent(Spent::default()).wall),
+                (budgets.run.wall, self.plan.context.run_spent().wall),
+            ];
+            let left = left.into_iter().filter_map(|(limit, wall)| Some(limit?.saturating_sub(wall))).min();
+            let time = async {
+                match left {
+                    Some(left) => services.clock.sleep(left.max(Duration::from_millis(1))).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = moved => {}
+                () = time => {}
+            }
+        }
+    }
+}
+
+impl TaskPlan {
     /// Says, once of each agent, that a budget does not hold it because it does not say what it uses.
     pub(super) fn say_uncounted(&self, agent: &str, report: &AgentReport) {
         let budgets = &self.context.services.settings.run().budgets;
@@ -90,49 +136,6 @@ impl TaskRun {
             "agent `{agent}` does not say {says}, so the budget of {what} does not hold it; budgets of time and attempts do"
         );
         self.context.publish(None, EventKind::Warning { message });
-    }
-
-    fn task_spent(&self, streamed: Spent) -> Spent {
-        let mut usage = self.usage;
-        usage += streamed.usage;
-        let wall = self.worked + self.context.services.clock.elapsed().saturating_sub(self.started);
-        Spent { wall, usage, shown_bytes: streamed.shown_bytes, attempts: self.begun }
-    }
-
-    /// Ends when a budget is used up; never, if there is none.
-    pub(super) async fn used_up(&self, course: &Course) -> UsedUp {
-        let services = &self.context.services;
-        let budgets = services.settings.run().budgets;
-        loop {
-            let moved = course.watching.moved();
-            let streamed = course.watching.streamed();
-            self.context.spent.counted().at_work.insert(self.task.id.clone(), streamed);
-            let mut attempt = Spent { wall: services.clock.elapsed().saturating_sub(course.began), ..streamed };
-            attempt.usage += course.usage;
-            let reached = attempt
-                .reached(&budgets.attempt, Of::Attempt)
-                .or_else(|| self.task_spent(streamed).reached(&at_work(budgets.task), Of::Task))
-                .or_else(|| self.context.run_spent().reached(&at_work(budgets.run), Of::Run));
-            if let Some(used_up) = reached {
-                return used_up;
-            }
-            let left = [
-                (budgets.attempt.wall, attempt.wall),
-                (budgets.task.wall, self.task_spent(Spent::default()).wall),
-                (budgets.run.wall, self.context.run_spent().wall),
-            ];
-            let left = left.into_iter().filter_map(|(limit, wall)| Some(limit?.saturating_sub(wall))).min();
-            let time = async {
-                match left {
-                    Some(left) => services.clock.sleep(left.max(Duration::from_millis(1))).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = moved => {}
-                () = time => {}
-            }
-        }
     }
 }
 
@@ -154,32 +157,4 @@ fn uncounted(budgets: &[Budget], report: &AgentReport) -> Option<&'static str> {
 /// The agent run that is looked at is counted already: one that may begin may also end.
 fn at_work(budget: Budget) -> Budget {
     Budget { attempts: None, ..budget }
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_is_used_up_by_whatever_comes_first() {
-        let budget = Budget {
-            wall: Some(Duration::from_secs(60)),
-            tokens: Some(1000),
-            micro_usd: Some(2_500_000),
-            attempts: Some(3),
-        };
-        let check = |spent: Spent, expected: Option<&str>| {
-            let reached = spent.reached(&budget, Of::Task).map(|used_up| used_up.because);
-            let expected = expected.map(|words| format!("the budget of the task is used up: {words}"));
-            assert_eq!(reached, expected);
-        };
-        let usage = |input: u64, cost: f64| Usage { input: Some(input), cost_usd: Some(cost), ..Usage::default() };
-        let wall = Duration::from_secs(59);
-        check(Spent { wall, usage: usage(999, 2.49), attempts: 2, ..Spent::default() }, None);
-        check(Spent { usage: usage(1, 2.5), ..Spent::default() }, Some("$2.50 of $2.50"));
-        check(Spent { usage: usage(1200, 0.0), ..Spent::default() }, Some("1200 of 1000 tokens"));
-        check(Spent { shown_bytes: 4000, ..Spent::default() }, Some("1000 (estimated) of 1000 tokens"));
-        check(Spent { wall: Duration::from_secs(60), ..Spent::default() }, Some("60 s"));
-        check(Spent { attempts: 3, ..Spent::default() }, Some("3 attempts"));
-        assert_eq!(Spent { attempts: 3, ..Spent::default() }.reached(&Budget::default(), Of::Run), None);
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::healer;
 use super::review::named;
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRunError};
 use crate::domain::{CheckReport, CheckScope, CheckSpec, CheckStatus, TestSource, TreeId};
 use crate::prompt::quote_names;
 use crate::services::Workspace;
@@ -66,7 +66,7 @@ pub(super) fn changed_outside(checks: &[CheckReport], baseline: &[CheckReport]) 
     checks.iter().flat_map(of).collect()
 }
 
-impl TaskRun {
+impl TaskPlan {
     /// Runs checks on what was worked, in the task's clean room; walled in, they may write to nothing but that.
     pub(super) async fn checks_of_work(
         &self,

@@ -18,10 +18,7 @@ use crate::domain::{
     EventKind, FileGlobs, INTEGRATION, JournalEntry, RunId, RunKind, RunPlan, RunReport, RunStop, SETTINGS_FILES,
     Status, Stop, Task, TaskId, TaskList, TaskReport, Timestamp, is_integration,
 };
-use crate::services::{
-    BeginRun, Branches, Clock, EventSink, Journal, Orchestrator, ReflectionService, ResumedBase, RunBase, RunError,
-    RunLock, RunRequest, Settings, Start, Subagents, Tasks, Transcripts, Verdicts, Workspaces,
-};
+use crate::services::{BeginRun, Branches, Orchestrator, ResumedBase, RunBase, RunError, RunRequest, Start};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicU32;
@@ -414,7 +411,7 @@ impl RunContext {
                         let begun = past.begun.remove(&task.id);
                         let mut run = TaskRun::new(Arc::clone(self), *task, worker);
                         if let Some(begun) = begun {
-                            run = run.go_on(begun, &self.run);
+                            run = run.go_on(begun);
                         }
                         if !proven {
                             proven = self.prove_environment(&mut run).await;
@@ -499,7 +496,7 @@ impl RunContext {
 
     async fn work_on(run: TaskRun) -> (TaskId, Result<Ended, TaskRunError>) {
         // Boxed: a task's whole life is a large future.
-        (run.task.id.clone(), Box::pin(run.work()).await)
+        (run.plan.task.id.clone(), Box::pin(run.work()).await)
     }
 
     /// Leaves a task open that cannot be started; reports tell why from the journal.

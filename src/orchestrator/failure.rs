@@ -4,7 +4,7 @@ use super::course::Judged;
 use super::course::shown_diff;
 use super::machine::Input;
 use super::past_failure::{PastChange, PastFailure};
-use super::task_run::TaskRun;
+use super::task_run::{TaskPlan, TaskRun};
 use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
     ChangedLine, CheckReport, CheckScope, Ending, FailedCheck, FailureContext, FailureType, LessonFollowed, Output,
@@ -29,7 +29,7 @@ impl TaskRun {
     /// Keeps a failure for the next prompt, and that of the attempt before.
     pub fn remember_failure(&mut self, judged: &Judged, baseline: &[CheckReport]) {
         let next = self.failure_for_next(judged, baseline);
-        self.failed_before = std::mem::replace(&mut self.last_failure, next);
+        self.progress.failed_before = std::mem::replace(&mut self.progress.last_failure, next);
     }
 
     /// What the next prompt says of what was judged, if it failed.
@@ -37,7 +37,7 @@ impl TaskRun {
         let part = judged.attempt.part;
         let goes_back =
             |before: &&PastFailure| judged.change.no_op && before.part == part && !before.change.files.is_empty();
-        let before = self.last_failure.as_ref().filter(goes_back).map(|before| &before.change);
+        let before = self.progress.last_failure.as_ref().filter(goes_back).map(|before| &before.change);
         let because = for_agent(judged, baseline);
         let because = match before {
             Some(PastChange { number, because: of_change, .. }) => {
@@ -64,12 +64,12 @@ impl TaskRun {
     /// The failure of the attempt that an earlier process of the run judged last, for the prompt of the one that comes next: from the record of its
     /// turn, and its diff from the files that the journal names. What is not there any more is left out; that it failed is not.
     pub async fn recall_failure(&mut self, workspace: &dyn Workspace) {
-        let Some((judgement, tree)) = judged_last(&self.past) else { return };
-        let Some(last) = &self.last_judged else { return };
-        let Some(part) = self.parts.iter().position(|part| part.id == last.subtask) else { return };
+        let Some((judgement, tree)) = judged_last(&self.progress.past) else { return };
+        let Some(last) = &self.progress.last_judged else { return };
+        let Some(part) = self.plan.parts.iter().position(|part| part.id == last.subtask) else { return };
         // What the journal does not know of, an agent may have written while nobody looked.
         let record = match &last.record {
-            Some(digest) => self.context.services.verdicts.kept(&last.session, digest).await.ok().flatten(),
+            Some(digest) => self.plan.context.services.verdicts.kept(&last.session, digest).await.ok().flatten(),
             None => None,
         };
         let kept = record.as_ref().and_then(|record| record.failure.clone());
@@ -84,10 +84,12 @@ impl TaskRun {
         let diff_text = diff.as_ref().map(shown_diff).unwrap_or_default();
         let change = PastChange { number, because: of_change, files, diff: diff_text };
         let failure = PastFailure { part, number: last.attempt, because, check, change };
-        self.last_change = diff.map(|_| (part, tree.clone()));
-        self.last_failure = Some(failure);
+        self.progress.last_change = diff.map(|_| (part, tree.clone()));
+        self.progress.last_failure = Some(failure);
     }
+}
 
+impl TaskPlan {
     /// What is known of a failed attempt, for the generator.
     pub async fn failure_context(&self, judged: &Judged) -> FailureContext {
         let services = &self.context.services;

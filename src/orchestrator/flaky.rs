@@ -7,7 +7,7 @@
 
 use super::course::Course;
 use super::numbering::Base;
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRunError};
 use crate::domain::{Change, CheckReport, CheckScope, CheckSpec, EventKind, FlakyHow, TreeId};
 use crate::services::Workspace;
 
@@ -50,7 +50,7 @@ fn excuse(check: &mut CheckReport, baseline: &[CheckReport], again: &[CheckRepor
     }
 }
 
-impl TaskRun {
+impl TaskPlan {
     /// Runs once more what turned red, in the clean room.
     pub(super) async fn look_again(
         &self,
@@ -164,59 +164,5 @@ impl TaskRun {
         if let Some(flaky) = course.doubts.say(check, how, tests) {
             self.publish(EventKind::Warning { message: flaky.words() });
         }
-    }
-}
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::{CheckCommand, CheckStatus, Output, Signature};
-
-    fn report(name: &str, status: CheckStatus) -> CheckReport {
-        CheckReport {
-            spec: CheckSpec {
-                name: name.to_owned(),
-                run: CheckCommand::Shell("x".to_owned()),
-                timeout_ms: None,
-                results: None,
-            },
-            scope: CheckScope::Task,
-            status,
-            exit_status: None,
-            signal: None,
-            timed_out: false,
-            output: Output::default(),
-            duration_ms: 1,
-            signature: Signature::default(),
-            rewrote: Vec::new(),
-            changed_outside: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn only_what_was_green_at_the_base_and_is_red_is_asked_again_and_what_is_blamed_is_not() {
-        let gone = || CheckStatus::NotRun { because: "gone".to_owned() };
-        let baseline = [
-            report("broke", CheckStatus::Passed),
-            report("gone", CheckStatus::Passed),
-            report("target", CheckStatus::Failed),
-            report("green", CheckStatus::Passed),
-        ];
-        let checks = [
-            report("broke", CheckStatus::Failed),
-            report("gone", gone()),
-            report("target", CheckStatus::Failed),
-            report("green", CheckStatus::Passed),
-            report("unknown", CheckStatus::Failed),
-        ];
-        let names = |doubts: &Doubts| {
-            let asked = doubts.ask(&checks, &baseline);
-            asked.into_iter().map(|(_, check)| check.name).collect::<Vec<_>>()
-        };
-        let mut doubts = Doubts::default();
-        assert_eq!(names(&doubts), ["broke", "gone"]);
-        doubts.blamed.push((CheckScope::Task, checks[0].spec.clone()));
-        assert_eq!(names(&doubts), ["gone"]);
-        doubts.at_base.push((CheckScope::Task, checks[1].spec.clone()));
-        assert!(names(&doubts).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::healer;
 use super::healer::Doing;
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRun, TaskRunError};
 use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, HealOutcome, JournalEntry, Symptom, TreeId};
 use crate::services::{Restored, Workspace, WorkspaceError};
 use std::sync::PoisonError;
@@ -40,6 +40,37 @@ struct Worse {
 }
 
 impl TaskRun {
+    /// Before another attempt: looks whether checks that the last one may have failed because of what is around its files
+    /// still say of the base what they said, and sets the workspace up again if not.
+    pub(super) async fn look_after(&mut self, prepared: &Prepared, part: usize) -> Result<(), TaskRunError> {
+        let suspects = std::mem::take(&mut self.work.suspects);
+        if suspects.is_empty() {
+            return Ok(());
+        }
+        self.plan.doing("looking at the workspace");
+        let room = prepared.workspace.room().await?;
+        let Some(worse) = self.plan.worse(&*room, prepared, &suspects).await? else { return Ok(()) };
+        let because = format!("check `{}` says of the base now: {}", worse.name, worse.how);
+        let symptom = Symptom::DependenciesMissing;
+        let mut healed = false;
+        if self.plan.can_set_up() && self.plan.begin_heal(part, symptom, because.clone()).await? {
+            let again = match self.plan.set_up_again(&*room).await {
+                Ok(did) => self.plan.worse(&*room, prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
+                Err(error) => Err(error.to_string()),
+            };
+            healed = again.is_ok();
+            let outcome = match again {
+                Ok(did) => HealOutcome::Healed { did },
+                Err(because) => HealOutcome::NotHealed { because },
+            };
+            self.plan.end_heal(Heal { part, symptom }, outcome).await?;
+        }
+        // Without it nothing that an agent could do would be confirmed.
+        if worse.lacks && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
+    }
+}
+
+impl TaskPlan {
     /// Puts the workspace back to a recorded tree, and says what there is to say about that.
     pub(super) async fn put_back(
         &self,
@@ -165,35 +196,6 @@ impl TaskRun {
         };
         self.end_heal(Heal { part: 0, symptom: Symptom::DependenciesMissing }, outcome).await?;
         Ok(report)
-    }
-
-    /// Before another attempt: looks whether checks that the last one may have failed because of what is around its files
-    /// still say of the base what they said, and sets the workspace up again if not.
-    pub(super) async fn look_after(&mut self, prepared: &Prepared, part: usize) -> Result<(), TaskRunError> {
-        let suspects = std::mem::take(&mut self.suspects);
-        if suspects.is_empty() {
-            return Ok(());
-        }
-        self.doing("looking at the workspace");
-        let room = prepared.workspace.room().await?;
-        let Some(worse) = self.worse(&*room, prepared, &suspects).await? else { return Ok(()) };
-        let because = format!("check `{}` says of the base now: {}", worse.name, worse.how);
-        let symptom = Symptom::DependenciesMissing;
-        let mut healed = false;
-        if self.can_set_up() && self.begin_heal(part, symptom, because.clone()).await? {
-            let again = match self.set_up_again(&*room).await {
-                Ok(did) => self.worse(&*room, prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
-                Err(error) => Err(error.to_string()),
-            };
-            healed = again.is_ok();
-            let outcome = match again {
-                Ok(did) => HealOutcome::Healed { did },
-                Err(because) => HealOutcome::NotHealed { because },
-            };
-            self.end_heal(Heal { part, symptom }, outcome).await?;
-        }
-        // Without it nothing that an agent could do would be confirmed.
-        if worse.lacks && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
     }
 
     /// The first of the checks that says less of the base than it did.

@@ -6,7 +6,7 @@
 use super::context::RunContext;
 use super::course::{Attempt, Shown};
 use super::ports::Services;
-use super::task_run::TaskRun;
+use super::task_run::TaskPlan;
 use crate::domain::{About, AttemptRecord, Coin, EventKind, Exposure, Recall, ReflectionId, RunId};
 use crate::effect::{Probabilities, Whose, drawn};
 use crate::services::JournalError;
@@ -14,7 +14,7 @@ use crate::services::JournalError;
 /// The journals of so many runs are read at most.
 const RUNS: usize = 100;
 
-impl TaskRun {
+impl TaskPlan {
     /// What the attempt's prompt holds of the lessons that were found, and what coins said of them: one of the task's own, from the second
     /// attempt on, and one of those of other tasks. No coin is drawn where there are none, and where hold-out is off.
     pub(super) async fn expose(&self, attempt: &Attempt, mut found: Recall) -> Shown {

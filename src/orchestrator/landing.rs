@@ -13,7 +13,7 @@ use super::numbering::Base;
 use super::past_failure::{PastChange, PastFailure};
 use super::results::no_success;
 use super::resume::LastJudged;
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRun, TaskRunError};
 use super::verdict::is_red;
 use crate::domain::{
     CheckReport, CheckResults, CheckScope, CheckSpec, EventKind, Expects, FailureContext, FailureType, JournalEntry,
@@ -78,8 +78,8 @@ pub(super) enum Landed {
 impl TaskRun {
     /// Merges what the task's branch holds.
     pub(super) async fn merge(&mut self, prepared: &Prepared) -> Result<Landed, TaskRunError> {
-        let context = Arc::clone(&self.context);
-        let Some(last) = self.last_judged.clone() else {
+        let context = Arc::clone(&self.plan.context);
+        let Some(last) = self.progress.last_judged.clone() else {
             return Err(TaskRunError::Blocked("nothing was judged that could be merged".to_owned()));
         };
         let one_at_a_time = context.merging.lock().await;
@@ -87,14 +87,14 @@ impl TaskRun {
             return Ok(Landed::Interrupted);
         }
         let workspace = &*prepared.workspace;
-        let Some(confirmed) = self.committed.clone() else {
+        let Some(confirmed) = self.progress.committed.clone() else {
             return Err(TaskRunError::Blocked("nothing was committed that could be merged".to_owned()));
         };
         let rebased = workspace.rebase(&confirmed).await?;
-        let (task, attempt, onto) = (self.task.id.clone(), last.attempt, rebased.onto.clone());
+        let (task, attempt, onto) = (self.plan.task.id.clone(), last.attempt, rebased.onto.clone());
         let entry = JournalEntry::MergeStarted { task: task.clone(), attempt, onto: onto.clone() };
         context.record(entry).await?;
-        self.doing("merging");
+        self.plan.doing("merging");
         match self.look(prepared, rebased).await? {
             Looked::Interrupted => Ok(Landed::Interrupted),
             Looked::Fits { tree, flaky } => {
@@ -111,7 +111,7 @@ impl TaskRun {
                 let outcome = MergeOutcome::Merged { commit: commit.clone(), flaky, was_there };
                 let entry = JournalEntry::MergeEnded { task, attempt, outcome, reflection: None };
                 context.record(entry).await?;
-                self.report.merged = Some(commit);
+                self.progress.report.merged = Some(commit);
                 Ok(Landed::Merged)
             }
             Looked::Fails(failing) => {
@@ -124,13 +124,13 @@ impl TaskRun {
 
     /// The commit first, then the intent, then the ref: whoever goes on after a crash knows its own commit again.
     async fn advance(&self, workspace: &dyn Workspace, onto: &str, tree: TreeId) -> Result<String, TaskRunError> {
-        let request = CommitRequest { tree, subject: self.task.title.clone(), body: self.commit_body() };
+        let request = CommitRequest { tree, subject: self.plan.task.title.clone(), body: self.commit_body() };
         let commit = workspace.merge_commit(onto, request).await?;
-        let entry = JournalEntry::MergeReady { task: self.task.id.clone(), commit: commit.clone() };
-        self.context.record(entry).await?;
-        let place = Place { workspace, part: self.parts.len() - 1, doing: Doing::Refs };
-        if let Mended::Again(heal) = self.mended(place, workspace.integrate(onto, &commit).await).await? {
-            self.proved(heal, workspace.integrate(onto, &commit).await).await?;
+        let entry = JournalEntry::MergeReady { task: self.plan.task.id.clone(), commit: commit.clone() };
+        self.plan.context.record(entry).await?;
+        let place = Place { workspace, part: self.plan.parts.len() - 1, doing: Doing::Refs };
+        if let Mended::Again(heal) = self.plan.mended(place, workspace.integrate(onto, &commit).await).await? {
+            self.plan.proved(heal, workspace.integrate(onto, &commit).await).await?;
         }
         Ok(commit)
     }
@@ -143,11 +143,11 @@ impl TaskRun {
         onto: String,
         failing: Failing,
     ) -> Result<Landed, TaskRunError> {
-        let context = Arc::clone(&self.context);
-        let place = Place { workspace, part: self.parts.len() - 1, doing: Doing::Refs };
-        let kept = match self.mended(place, workspace.keep(last.attempt).await).await? {
+        let context = Arc::clone(&self.plan.context);
+        let place = Place { workspace, part: self.plan.parts.len() - 1, doing: Doing::Refs };
+        let kept = match self.plan.mended(place, workspace.keep(last.attempt).await).await? {
             Mended::NotNeeded(kept) => kept,
-            Mended::Again(heal) => self.proved(heal, workspace.keep(last.attempt).await).await?,
+            Mended::Again(heal) => self.plan.proved(heal, workspace.keep(last.attempt).await).await?,
         };
         let reflection = self.reflect_on_merge(&last, &failing).await;
         let outcome = match failing.kind {
@@ -155,7 +155,7 @@ impl TaskRun {
             _ => MergeOutcome::Red { because: failing.because.clone(), kept },
         };
         let because = outcome.failed().unwrap_or_default();
-        let (task, attempt) = (self.task.id.clone(), last.attempt);
+        let (task, attempt) = (self.plan.task.id.clone(), last.attempt);
         let entry = JournalEntry::MergeEnded { task: task.clone(), attempt, outcome: outcome.clone(), reflection };
         context.record(entry).await?;
         // The newest word on the attempt: it counts as refuted from now on.
@@ -168,27 +168,32 @@ impl TaskRun {
             subtask: Some(last.subtask),
             attempt: Some(attempt),
             verdict: Some(Verdict::Failed),
-            seen: Some(self.task.updated_at),
+            seen: Some(self.plan.task.updated_at),
             at: context.services.clock.now(),
         };
         context.services.tasks.mark(&[mark]).await?;
         // It was confirmed: whoever does it again should see how.
-        let diff = match &self.committed {
+        let diff = match &self.progress.committed {
             Some(tree) => shown_diff(&workspace.diff(tree).await?),
             None => String::new(),
         };
-        self.last_failure = Some(PastFailure {
-            part: self.parts.len() - 1,
+        self.progress.last_failure = Some(PastFailure {
+            part: self.plan.parts.len() - 1,
             number: attempt,
             check: failing.check,
-            change: PastChange { number: attempt, because: because.clone(), files: self.report.files.clone(), diff },
+            change: PastChange {
+                number: attempt,
+                because: because.clone(),
+                files: self.progress.report.files.clone(),
+                diff,
+            },
             because,
         });
-        self.report.verdict = Some(Verdict::Failed);
-        self.report.branch = None;
-        self.report.files.clear();
-        self.report.solved_at = None;
-        self.onto = Some(onto);
+        self.progress.report.verdict = Some(Verdict::Failed);
+        self.progress.report.branch = None;
+        self.progress.report.files.clear();
+        self.progress.report.solved_at = None;
+        self.progress.onto = Some(onto);
         Ok(Landed::NotMerged(outcome))
     }
 
@@ -207,39 +212,39 @@ impl TaskRun {
                 })));
             }
         };
-        let part = self.parts.len() - 1;
-        let checks = self.checks_of(part);
+        let part = self.plan.parts.len() - 1;
+        let checks = self.plan.checks_of(part);
         if checks.is_empty() {
             return Ok(Looked::Fits { tree: new, flaky: Vec::new() });
         }
-        let room = self.context.services.workspaces.merge_room(&self.task.title).await?;
+        let room = self.plan.context.services.workspaces.merge_room(&self.plan.task.title).await?;
         let failing = |because: String, check: Option<CheckReport>| {
             Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
         };
         let tip = Tip { room: &*room, tree: &rebased.tip };
-        let mut first = self.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
-        let beside = self.beside(prepared, &tip, &first).await?;
+        let mut first = self.plan.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
+        let beside = self.plan.beside(prepared, &tip, &first).await?;
         // As they are numbered there, for what comes behind this merge.
         let as_numbered = first.reports.clone();
         self.compare(&*room, (part, &tree), Base { tree: &rebased.tip, checks: &beside }, &mut first.reports).await?;
         // Where nothing is left to merge, what it fixed is fixed in what the checks are compared with.
-        let expects = if new.is_some() { self.task.expects } else { Expects::Nothing };
-        let red = match self.first_red(prepared, &first, (&beside, expects)) {
+        let expects = if new.is_some() { self.plan.task.expects } else { Expects::Nothing };
+        let red = match self.plan.first_red(prepared, &first, (&beside, expects)) {
             Ok(Some(red)) => red,
             Ok(None) => {
-                self.remember(&tree, &as_numbered);
-                return Ok(self.unless_interrupted(Looked::Fits { tree: new, flaky: Vec::new() }));
+                self.plan.remember(&tree, &as_numbered);
+                return Ok(self.plan.unless_interrupted(Looked::Fits { tree: new, flaky: Vec::new() }));
             }
-            Err(because) => return Ok(self.unless_interrupted(failing(because, None))),
+            Err(because) => return Ok(self.plan.unless_interrupted(failing(because, None))),
         };
         // A check that fails and then passes on the same files says nothing about them.
-        let mut second = self.checks_in(&*room, (part, &tree), checks, false).await?;
-        let beside = self.beside(prepared, &tip, &second).await?;
+        let mut second = self.plan.checks_in(&*room, (part, &tree), checks, false).await?;
+        let beside = self.plan.beside(prepared, &tip, &second).await?;
         let as_numbered = second.reports.clone();
         self.compare(&*room, (part, &tree), Base { tree: &rebased.tip, checks: &beside }, &mut second.reports).await?;
-        let looked = match self.first_red(prepared, &second, (&beside, expects)) {
+        let looked = match self.plan.first_red(prepared, &second, (&beside, expects)) {
             Ok(None) => {
-                self.remember(&tree, &as_numbered);
+                self.plan.remember(&tree, &as_numbered);
                 let red_once =
                     first.reports.iter().filter(|check| !check.passed()).map(|check| check.spec.name.clone());
                 let passed =
@@ -255,9 +260,72 @@ impl TaskRun {
             }
             Err(because) => failing(because, None),
         };
-        Ok(self.unless_interrupted(looked))
+        Ok(self.plan.unless_interrupted(looked))
     }
 
+    /// Tells what failed there before from what fails now alone.
+    async fn compare(
+        &self,
+        room: &dyn Workspace,
+        (part, tree): (usize, &TreeId),
+        base: Base<'_>,
+        checks: &mut [CheckReport],
+    ) -> Result<(), TaskRunError> {
+        let files = &self.progress.report.files;
+        self.plan.align(room, (part, tree, false), base, files, checks).await?;
+        self.plan.excuse_what_varies(room, (part, tree), base, files, checks).await
+    }
+
+    async fn reflect_on_merge(&mut self, last: &LastJudged, failing: &Failing) -> Option<ReflectionId> {
+        if !self.plan.context.services.settings.reflexion().enabled {
+            return None;
+        }
+        let failure = self.merge_failure(last, failing).await;
+        let spent = UsageMeter::default();
+        let cancel = self.plan.context.cancel.clone();
+        let stored = tokio::select! {
+            stored = self.store(&failure, &spent) => stored.map_err(|error| error.to_string()),
+            // A person who interrupts, and a deadline, do not wait for it.
+            () = cancel.cancelled() => Err("the run was stopped".to_owned()),
+        };
+        self.progress.usage += spent.total();
+        self.plan.context.spent.add(spent.total());
+        match stored {
+            Ok(id) => Some(id),
+            Err(error) => {
+                self.plan.publish(EventKind::Warning { message: format!("no reflection was stored: {error}") });
+                None
+            }
+        }
+    }
+
+    async fn merge_failure(&self, last: &LastJudged, failing: &Failing) -> FailureContext {
+        let part = self.plan.parts.len() - 1;
+        let check = failing.check.as_ref();
+        FailureContext {
+            id: format!("fc-{}", self.plan.context.services.clock.new_id()),
+            session_id: last.session.clone(),
+            subtask_id: self.plan.parts[part].id.clone(),
+            subtask_description: self.plan.described(part),
+            acceptance_criteria: self.plan.task.acceptance_criteria.clone(),
+            failure_type: failing.kind,
+            ending: last.ending.clone(),
+            check: check.map(failed_check),
+            output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
+            signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            files_changed: if failing.files.is_empty() {
+                self.progress.report.files.clone()
+            } else {
+                failing.files.clone()
+            },
+            diff_hash: self.progress.committed.clone().map(|tree| tree.0).unwrap_or_default(),
+            previous_reflections: self.plan.previous_reflections(part).await,
+            ..FailureContext::new(self.plan.task.id.clone(), last.attempt, self.plan.context.services.clock.now())
+        }
+    }
+}
+
+impl TaskPlan {
     /// What the checks of a merge are compared with: the task's own checks as they were at its base, and the project's as they are on
     /// the tip. Those are known from the merge before; where they are not and one is red now, they are run there.
     async fn beside(
@@ -292,19 +360,6 @@ impl TaskRun {
             baseline.extend(known);
         }
         Ok(baseline)
-    }
-
-    /// Tells what failed there before from what fails now alone.
-    async fn compare(
-        &self,
-        room: &dyn Workspace,
-        (part, tree): (usize, &TreeId),
-        base: Base<'_>,
-        checks: &mut [CheckReport],
-    ) -> Result<(), TaskRunError> {
-        let files = &self.report.files;
-        self.align(room, (part, tree, false), base, files, checks).await?;
-        self.excuse_what_varies(room, (part, tree), base, files, checks).await
     }
 
     fn remembered(&self, tree: &TreeId, check: &CheckSpec) -> Option<CheckReport> {
@@ -349,49 +404,5 @@ impl TaskRun {
 
     fn unless_interrupted(&self, looked: Looked) -> Looked {
         if self.context.cancel.is_cancelled() { Looked::Interrupted } else { looked }
-    }
-
-    async fn reflect_on_merge(&mut self, last: &LastJudged, failing: &Failing) -> Option<ReflectionId> {
-        if !self.context.services.settings.reflexion().enabled {
-            return None;
-        }
-        let failure = self.merge_failure(last, failing).await;
-        let spent = UsageMeter::default();
-        let cancel = self.context.cancel.clone();
-        let stored = tokio::select! {
-            stored = self.store(&failure, &spent) => stored.map_err(|error| error.to_string()),
-            // A person who interrupts, and a deadline, do not wait for it.
-            () = cancel.cancelled() => Err("the run was stopped".to_owned()),
-        };
-        self.usage += spent.total();
-        self.context.spent.add(spent.total());
-        match stored {
-            Ok(id) => Some(id),
-            Err(error) => {
-                self.publish(EventKind::Warning { message: format!("no reflection was stored: {error}") });
-                None
-            }
-        }
-    }
-
-    async fn merge_failure(&self, last: &LastJudged, failing: &Failing) -> FailureContext {
-        let part = self.parts.len() - 1;
-        let check = failing.check.as_ref();
-        FailureContext {
-            id: format!("fc-{}", self.context.services.clock.new_id()),
-            session_id: last.session.clone(),
-            subtask_id: self.parts[part].id.clone(),
-            subtask_description: self.described(part),
-            acceptance_criteria: self.task.acceptance_criteria.clone(),
-            failure_type: failing.kind,
-            ending: last.ending.clone(),
-            check: check.map(failed_check),
-            output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
-            signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
-            files_changed: if failing.files.is_empty() { self.report.files.clone() } else { failing.files.clone() },
-            diff_hash: self.committed.clone().map(|tree| tree.0).unwrap_or_default(),
-            previous_reflections: self.previous_reflections(part).await,
-            ..FailureContext::new(self.task.id.clone(), last.attempt, self.context.services.clock.now())
-        }
     }
 }

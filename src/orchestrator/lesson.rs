@@ -73,15 +73,15 @@ impl RunContext {
 impl TaskRun {
     /// A reflection that cannot be made or stored is reported and costs the lesson, never the task.
     pub(super) async fn reflect(&mut self, judged: Option<&mut Judged>) {
-        let Some(judged) = judged.filter(|_| self.context.services.settings.reflexion().enabled) else { return };
-        let failure = self.failure_context(judged).await;
+        let Some(judged) = judged.filter(|_| self.plan.context.services.settings.reflexion().enabled) else { return };
+        let failure = self.plan.failure_context(judged).await;
         self.write_lesson(judged, &failure).await;
     }
 
     /// An attempt that was confirmed behind one that failed shows what passes: what makes the difference stands in the place of the guess
     /// that was made then.
     pub(super) async fn reflect_on_pass(&mut self, judged: Option<&mut Judged>, baseline: &[CheckReport]) {
-        let is_on = self.context.services.settings.reflexion().enabled;
+        let is_on = self.plan.context.services.settings.reflexion().enabled;
         let Some(judged) = judged.filter(|judged| is_on && judged.judgement.verdict == Verdict::Confirmed) else {
             return;
         };
@@ -99,41 +99,41 @@ impl TaskRun {
             let is_before = last.part == part && last.number + 1 == attempt;
             is_before && last.change.number == last.number && !last.change.diff.is_empty()
         };
-        let last = self.failed_before.as_ref().filter(failed)?;
+        let last = self.progress.failed_before.as_ref().filter(failed)?;
         let check = last.check.as_ref()?;
-        let asked = (self.expects(part), self.task.allow.as_slice());
+        let asked = (self.plan.expects(part), self.plan.task.allow.as_slice());
         let old = OldFailures::of(std::slice::from_ref(check), baseline, Some(0), asked);
         if old.lost || old.open {
             return None;
         }
-        let stored = self.context.services.reflections.get_for_task(&self.task.id).await.ok()?;
+        let stored = self.plan.context.services.reflections.get_for_task(&self.plan.task.id).await.ok()?;
         let of_it = |lesson: &&Reflection| {
-            let here = lesson.subtask_id == self.parts[part].id.as_str() && lesson.attempt_number == last.number;
+            let here = lesson.subtask_id == self.plan.parts[part].id.as_str() && lesson.attempt_number == last.number;
             here && lesson.replaces.is_none()
         };
         let guess = stored.iter().find(of_it)?;
         let diff = judged.diff.clone();
         let passed = PassedAttempt { attempt, diff, replaces: guess.id.clone(), hunks: judged.proof_hunks.clone() };
-        let services = &self.context.services;
+        let services = &self.plan.context.services;
         Some(FailureContext {
             id: format!("fc-{}", services.clock.new_id()),
             session_id: judged.session.clone(),
-            subtask_id: self.parts[part].id.clone(),
-            subtask_description: self.described(part),
-            acceptance_criteria: self.task.acceptance_criteria.clone(),
+            subtask_id: self.plan.parts[part].id.clone(),
+            subtask_description: self.plan.described(part),
+            acceptance_criteria: self.plan.task.acceptance_criteria.clone(),
             check: Some(failed_check(check)),
             output: judged.relative(check.output.clone()),
             signature: judged.relative_signature(old.rest.unwrap_or_else(|| check.signature.clone())),
             files_changed: last.change.files.clone(),
             diff: last.change.diff.clone(),
             passed: Some(passed),
-            ..FailureContext::new(self.task.id.clone(), last.number, services.clock.now())
+            ..FailureContext::new(self.plan.task.id.clone(), last.number, services.clock.now())
         })
     }
 
     async fn write_lesson(&mut self, judged: &mut Judged, failure: &FailureContext) {
-        self.doing("reflecting");
-        let cancel = self.context.cancel.clone();
+        self.plan.doing("reflecting");
+        let cancel = self.plan.context.cancel.clone();
         let spent = UsageMeter::default();
         let stored = tokio::select! {
             stored = self.store(failure, &spent) => stored.map_err(|error| error.to_string()),
@@ -141,23 +141,23 @@ impl TaskRun {
             () = cancel.cancelled() => Err("the run was interrupted".to_owned()),
         };
         judged.reflection_usage = spent.total();
-        self.usage += spent.total();
-        self.context.spent.add(spent.total());
+        self.progress.usage += spent.total();
+        self.plan.context.spent.add(spent.total());
         match stored {
             Ok(id) => judged.reflection = Some(id),
             Err(because) => {
-                self.publish(EventKind::Warning { message: format!("no reflection was stored: {because}") });
+                self.plan.publish(EventKind::Warning { message: format!("no reflection was stored: {because}") });
             }
         }
     }
 
     /// What lessons did here decides whether other tasks see them, those of this run too. What it costs if it fails is that.
     pub(super) async fn curate(&self) {
-        if self.report.reflections_injected == 0 || !self.context.services.settings.reflexion().enabled {
+        if self.progress.report.reflections_injected == 0 || !self.plan.context.services.settings.reflexion().enabled {
             return;
         }
-        if let Err(error) = self.context.services.reflections.curate().await {
-            self.publish(EventKind::Warning { message: format!("lessons stay as they were: {error}") });
+        if let Err(error) = self.plan.context.services.reflections.curate().await {
+            self.plan.publish(EventKind::Warning { message: format!("lessons stay as they were: {error}") });
         }
     }
 
@@ -167,11 +167,11 @@ impl TaskRun {
         failure: &FailureContext,
         spent: &UsageMeter,
     ) -> Result<ReflectionId, ReflectionError> {
-        let context = Arc::clone(&self.context);
+        let context = Arc::clone(&self.plan.context);
         if let Some(stored) = self.left_behind(failure).await {
-            self.report.reflections_written += 1;
+            self.progress.report.reflections_written += 1;
             // It is this attempt's lesson now, and the next one sees it.
-            self.open_sessions.retain(|open| *open != stored.session_id);
+            self.progress.open_sessions.retain(|open| *open != stored.session_id);
             return Ok(stored.id);
         }
         let mut reflection = context.services.reflections.generate_counted(failure, spent).await?;
@@ -180,28 +180,28 @@ impl TaskRun {
         if stands != reflection.id {
             return Ok(stands);
         }
-        self.report.reflections_written += 1;
+        self.progress.report.reflections_written += 1;
         let origin = reflection.origin.unwrap_or(Origin::Person);
         if origin.is_of_fallback() {
             context.fallbacks.fetch_add(1, Ordering::Relaxed);
         }
-        self.publish(EventKind::Reflected { origin, analysis: reflection.analysis });
+        self.plan.publish(EventKind::Reflected { origin, analysis: reflection.analysis });
         Ok(reflection.id)
     }
 
     /// The reflection that an earlier process of this run stored on the same attempt, without having written down that it
     /// did.
     async fn left_behind(&self, failure: &FailureContext) -> Option<Reflection> {
-        if self.taught.is_empty() && failure.passed.is_none() {
+        if self.progress.taught.is_empty() && failure.passed.is_none() {
             return None;
         }
-        let stored = self.context.services.reflections.get_for_task(&self.task.id).await.ok()?;
+        let stored = self.plan.context.services.reflections.get_for_task(&self.plan.task.id).await.ok()?;
         let of_this = |reflection: &Reflection| {
             let here = reflection.attempt_number == failure.attempt_number
                 && reflection.subtask_id == failure.subtask_id.as_str();
             let replaces = failure.passed.as_ref().map(|passed| &passed.replaces);
             here && reflection.replaces.as_ref() == replaces
-                && (replaces.is_some() || self.taught.contains(&reflection.session_id))
+                && (replaces.is_some() || self.progress.taught.contains(&reflection.session_id))
         };
         stored.into_iter().find(of_this)
     }

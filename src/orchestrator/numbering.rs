@@ -5,7 +5,7 @@
 
 use super::proof;
 use super::review::has_grown;
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRunError};
 use crate::domain::{Cases, CheckReport, CountedTests, FailedTest, TreeId};
 use crate::services::{Taken, Workspace};
 use crate::toolchain;
@@ -61,7 +61,7 @@ fn counted_beside<'a>(check: &'a CheckReport, base: Base<'a>) -> Option<(&'a Cou
     Some((check.signature.counted.as_ref()?, before))
 }
 
-impl TaskRun {
+impl TaskPlan {
     /// [`TaskRun::align`] of checks that ran on a tree, beside the base of the task.
     pub(super) async fn align_work(
         &self,

@@ -5,7 +5,7 @@
 
 use super::context::{Proposals, RunContext};
 use super::ports::Services;
-use super::task_run::{TaskRun, TaskRunError};
+use super::task_run::{TaskPlan, TaskRun, TaskRunError};
 use crate::domain::policy::Decompose;
 use crate::domain::{About, EventKind, JournalEntry, Proposal, RunId, SubtaskId, Task, TaskId, parts_of};
 use crate::prompt::PartOrigin;
@@ -79,24 +79,24 @@ impl TaskRun {
         if !self.asks_for_parts() {
             return Ok(());
         }
-        self.doing("asking for its parts");
-        let context = self.context.clone();
+        self.plan.doing("asking for its parts");
+        let context = self.plan.context.clone();
         let spent = UsageMeter::default();
         let answer = tokio::select! {
-            answer = context.services.decomposer.propose(&self.task, &spent) => answer.map_err(|error| error.to_string()),
+            answer = context.services.decomposer.propose(&self.plan.task, &spent) => answer.map_err(|error| error.to_string()),
             // Dropping it ends its processes; a person who interrupts does not wait for it.
             () = context.cancel.cancelled() => Err("the run was interrupted".to_owned()),
         };
-        self.usage += spent.total();
+        self.progress.usage += spent.total();
         context.spent.add(spent.total());
         let (parts, failed) = match answer {
             Ok(proposed) => (parts_of(&proposed), None),
             Err(because) => (Vec::new(), Some(because)),
         };
-        let proposal = Proposal::new(&self.task, parts);
+        let proposal = Proposal::new(&self.plan.task, parts);
         let entry = JournalEntry::TaskDecomposed {
-            task: self.task.id.clone(),
-            counts: self.counts_of(&proposal.parts),
+            task: self.plan.task.id.clone(),
+            counts: self.plan.counts_of(&proposal.parts),
             proposal: proposal.clone(),
             usage: spent.total(),
             failed: failed.clone(),
@@ -106,7 +106,7 @@ impl TaskRun {
             Some(_) if context.cancel.is_cancelled() => {}
             Some(because) => {
                 let message = format!("it is worked on as a whole, because nobody split it: {because}");
-                self.publish(EventKind::Warning { message });
+                self.plan.publish(EventKind::Warning { message });
             }
             None => self.take_parts(proposal),
         }
@@ -116,26 +116,28 @@ impl TaskRun {
     /// Before the first attempt, where neither the task itself nor an earlier answer says it, and there is something left to
     /// work with.
     fn asks_for_parts(&self) -> bool {
-        let context = &self.context;
-        let asked = context.services.settings.run().decompose == Decompose::Asked && self.task.subtasks.is_empty();
+        let context = &self.plan.context;
+        let asked = context.services.settings.run().decompose == Decompose::Asked && self.plan.task.subtasks.is_empty();
         let known = || {
             let proposals = context.proposals.lock().unwrap_or_else(PoisonError::into_inner);
-            proposals.get(&self.task.id).is_some_and(|proposal| proposal.is_of(&self.task))
+            proposals.get(&self.plan.task.id).is_some_and(|proposal| proposal.is_of(&self.plan.task))
         };
-        let begun = || self.begun > 0 || self.counts().iter().any(|count| count.last > 0);
+        let begun = || self.progress.begun > 0 || self.counts().iter().any(|count| count.last > 0);
         asked && !begun() && !known() && !context.cancel.is_cancelled() && !context.drains() && !context.is_used_up()
     }
 
     fn take_parts(&mut self, proposal: Proposal) {
-        let mut proposals = self.context.proposals.lock().unwrap_or_else(PoisonError::into_inner);
-        proposals.insert(self.task.id.clone(), proposal.clone());
+        let mut proposals = self.plan.context.proposals.lock().unwrap_or_else(PoisonError::into_inner);
+        proposals.insert(self.plan.task.id.clone(), proposal.clone());
         drop(proposals);
         if !proposal.parts.is_empty() {
-            self.task.subtasks.clone_from(&proposal.parts);
-            (self.parts, self.origin, self.counts) = (proposal.parts, PartOrigin::Proposed, None);
+            self.plan.task.subtasks.clone_from(&proposal.parts);
+            (self.plan.parts, self.plan.origin, self.progress.counts) = (proposal.parts, PartOrigin::Proposed, None);
         }
     }
+}
 
+impl TaskPlan {
     pub(super) fn part_ids(&self) -> Vec<SubtaskId> {
         self.parts.iter().map(|part| part.id.clone()).collect()
     }

@@ -1,6 +1,6 @@
 //! A task's workspace, and its checks at the base.
 
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRun, TaskRunError};
 use crate::domain::{
     CheckReport, CheckScope, CheckSpec, CheckStatus, EventKind, Expects, FileGlobs, JournalEntry, RunId, RunKind,
     TaskId, TreeId, decompose,
@@ -16,56 +16,56 @@ impl TaskRun {
     pub async fn prepare(&mut self) -> Result<(), TaskRunError> {
         let prepared = self.open().await;
         let result = prepared.as_ref().map(|_| ()).map_err(Clone::clone);
-        self.prepared = Some(prepared);
+        self.work.prepared = Some(prepared);
         result
     }
 
     async fn open(&self) -> Result<Prepared, TaskRunError> {
-        let context = &self.context;
-        let route = self.route();
+        let context = &self.plan.context;
+        let route = self.plan.route();
         let entry = JournalEntry::TaskStarted {
-            task: self.task.id.clone(),
-            title: self.task.title.clone(),
-            worker: self.worker,
+            task: self.plan.task.id.clone(),
+            title: self.plan.task.title.clone(),
+            worker: self.plan.worker,
             counts: self.counts(),
-            parts: self.part_ids(),
+            parts: self.plan.part_ids(),
             routed: route.because.clone(),
-            max_attempts: Some(self.max_attempts()),
+            max_attempts: Some(self.plan.max_attempts()),
         };
         context.record(entry).await?;
-        self.doing("preparing");
+        self.plan.doing("preparing");
         if let Some(because) = route.because {
-            self.publish(EventKind::Routed { agents: route.agents, because });
+            self.plan.publish(EventKind::Routed { agents: route.agents, because });
         }
-        self.agents()?;
-        decompose(&self.task, context.services.settings.run().decompose)
+        self.plan.agents()?;
+        decompose(&self.plan.task, context.services.settings.run().decompose)
             .map_err(|e| TaskRunError::Blocked(e.to_string()))?;
         self.open_workspace().await
     }
 
     pub(super) async fn open_workspace(&self) -> Result<Prepared, TaskRunError> {
-        let context = &self.context;
+        let context = &self.plan.context;
         let request = OpenWorkspace {
             run: context.run.clone(),
-            task: self.task.id.clone(),
-            subject: self.task.title.clone(),
-            on_top_of: self.blockers(),
-            onto: self.onto.clone(),
+            task: self.plan.task.id.clone(),
+            subject: self.plan.task.title.clone(),
+            on_top_of: self.plan.blockers(),
+            onto: self.progress.onto.clone(),
         };
-        let protect =
-            FileGlobs::new(&self.protect()).map_err(|error| TaskRunError::Blocked(format!("`protect`: {error}")))?;
+        let protect = FileGlobs::new(&self.plan.protect())
+            .map_err(|error| TaskRunError::Blocked(format!("`protect`: {error}")))?;
         let workspace = context.services.workspaces.open(request).await?;
         let baseline = async {
-            if self.all_checks().is_empty() {
+            if self.plan.all_checks().is_empty() {
                 return Ok((None, Vec::new()));
             }
             let room = workspace.room().await?;
-            self.put_back(&*room, 0, &room.base()).await?;
-            self.doing("checks at base");
-            Ok((Some(room.dir()), self.baseline(&*room).await?))
+            self.plan.put_back(&*room, 0, &room.base()).await?;
+            self.plan.doing("checks at base");
+            Ok((Some(room.dir()), self.plan.baseline(&*room).await?))
         };
         match baseline.await {
-            Ok((room, baseline)) => self.can_show(Prepared { protect, workspace, room, baseline }).await,
+            Ok((room, baseline)) => self.plan.can_show(Prepared { protect, workspace, room, baseline }).await,
             Err(error) => {
                 // The first error is what the user must see; a workspace that stays is removed by the next run.
                 let _ = workspace.close().await;
@@ -73,7 +73,9 @@ impl TaskRun {
             }
         }
     }
+}
 
+impl TaskPlan {
     /// Before an agent is paid: whether the checks can show that the task is done.
     async fn can_show(&self, prepared: Prepared) -> Result<Prepared, TaskRunError> {
         let own: Vec<&CheckReport> = prepared.baseline.iter().filter(|check| check.scope == CheckScope::Task).collect();

@@ -1,7 +1,7 @@
 //! What an agent is told and given: prompt, conversation, place; and which reflections stand in the prompt.
 
 use super::course::{Attempt, Course};
-use super::task_run::{Prepared, TaskRun};
+use super::task_run::{Prepared, TaskPlan, TaskRun};
 use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection};
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
 use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection, RecallQuery};
@@ -22,54 +22,41 @@ fn known<'c>(check: &'c CheckReport, own: &BTreeSet<&str>) -> Option<KnownRed<'c
 impl TaskRun {
     /// The lessons for an attempt at a part; none when reflexion is off. Memory that cannot be read costs the lessons, never the attempt.
     pub async fn recall(&self, part: usize) -> Recall {
-        let services = &self.context.services;
+        let services = &self.plan.context.services;
         let policy = services.settings.reflexion();
         if !policy.enabled {
             return Recall::default();
         }
-        let last = self.last_failure.as_ref().filter(|last| last.part == part);
+        let last = self.progress.last_failure.as_ref().filter(|last| last.part == part);
         let check = last.and_then(|last| last.check.as_ref());
         let query = RecallQuery {
-            task: self.task.id.clone(),
-            subtask: self.parts[part].id.clone(),
-            text: self.described(part),
+            task: self.plan.task.id.clone(),
+            subtask: self.plan.parts[part].id.clone(),
+            text: self.plan.described(part),
             failure: check.map(|check| (check.signature.clone(), check.output.clone())),
             limit: policy.max_reflections_per_retry,
             most: None,
             // What an attempt that is done again left behind is not its own lesson.
-            without: self.open_sessions.iter().cloned().collect(),
+            without: self.progress.open_sessions.iter().cloned().collect(),
         };
         services.reflections.recall(&query).await.unwrap_or_else(|error| {
-            self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
+            self.plan.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
             Recall::default()
         })
     }
 
-    /// The part's own reflections, newest first; for a decomposed task then those of its other parts.
-    pub async fn recent(&self, part: usize, limit: usize) -> Result<Vec<Reflection>, crate::services::ReflectionError> {
-        let service = &self.context.services.reflections;
-        let own = &self.parts[part].id;
-        if self.parts.len() == 1 {
-            return service.get_recent(own, limit).await;
-        }
-        // Another task may have a part of the same name, so a part's reflections are looked for among its task's.
-        let all = service.get_for_task(&self.task.id).await?;
-        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|r| r.subtask_id == own.as_str());
-        Ok(own.into_iter().take(limit).chain(others.into_iter().take(limit)).collect())
-    }
-
     /// The attempt's prompt.
     pub fn prompt(&self, prepared: &Prepared, attempt: &Attempt, injected: &PromptSection) -> String {
-        let part = &self.parts[attempt.part];
-        let checks: Vec<_> = self.checks_of(attempt.part).into_iter().map(|(_, spec)| spec).collect();
+        let part = &self.plan.parts[attempt.part];
+        let checks: Vec<_> = self.plan.checks_of(attempt.part).into_iter().map(|(_, spec)| spec).collect();
         // What of the project was red before is nobody's task, unless a fix is asked for and nothing else is red.
         // Another part's check was made green before, or is not asked for yet.
         let others: Vec<&CheckSpec> =
-            self.parts.iter().filter(|one| one.id != part.id).flat_map(|one| &one.checks).collect();
+            self.plan.parts.iter().filter(|one| one.id != part.id).flat_map(|one| &one.checks).collect();
         let asked = |spec: &CheckSpec| part.checks.contains(spec) || !others.contains(&spec);
         let is_red = |scope: CheckScope, c: &CheckReport| c.scope == scope && !c.passed() && asked(&c.spec);
         let red = |scope: CheckScope| prepared.baseline.iter().find(|c| is_red(scope, c));
-        let fix = self.task.expects == Expects::Fix;
+        let fix = self.plan.task.expects == Expects::Fix;
         let baseline = red(CheckScope::Task).or_else(|| red(CheckScope::Project).filter(|_| fix));
         let own = prepared.baseline.iter().any(|c| c.scope == CheckScope::Task);
         let known_red = |c: &&CheckReport| c.scope == CheckScope::Project && !c.passed();
@@ -81,7 +68,7 @@ impl TaskRun {
         let (workspace, room) = (prepared.workspace.dir(), prepared.room.as_deref());
         let dirs: Vec<&Path> = room.into_iter().chain([workspace.as_path()]).collect();
         let now = (attempt.number, self.last_number(attempt.part));
-        let last_failure = match &self.last_failure {
+        let last_failure = match &self.progress.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {
                 attempt: Some(last.number),
                 now,
@@ -90,7 +77,7 @@ impl TaskRun {
                 changed_by: last.change.number,
                 files: &last.change.files,
                 diff: &last.change.diff,
-                goes_on: self.last_change.as_ref().is_some_and(|(_, left)| *left == attempt.from),
+                goes_on: self.progress.last_change.as_ref().is_some_and(|(_, left)| *left == attempt.from),
                 after_parts: attempt.part > 0,
                 dirs: &dirs,
             }),
@@ -107,11 +94,11 @@ impl TaskRun {
                 dirs: &dirs,
             }),
         };
-        let protect = self.protect();
+        let protect = self.plan.protect();
         AttemptPrompt {
-            task: &self.task,
+            task: &self.plan.task,
             part,
-            origin: self.origin,
+            origin: self.plan.origin,
             checks: &checks,
             known_red: &known_red,
             asks_for_any: fix && !own,
@@ -125,7 +112,22 @@ impl TaskRun {
     /// The number of the last attempt at a part that may be made; earlier runs' are counted.
     fn last_number(&self, part: usize) -> u32 {
         let count = self.counts()[part];
-        (count.last + self.max_attempts()).saturating_sub(count.since_opened)
+        (count.last + self.plan.max_attempts()).saturating_sub(count.since_opened)
+    }
+}
+
+impl TaskPlan {
+    /// The part's own reflections, newest first; for a decomposed task then those of its other parts.
+    pub async fn recent(&self, part: usize, limit: usize) -> Result<Vec<Reflection>, crate::services::ReflectionError> {
+        let service = &self.context.services.reflections;
+        let own = &self.parts[part].id;
+        if self.parts.len() == 1 {
+            return service.get_recent(own, limit).await;
+        }
+        // Another task may have a part of the same name, so a part's reflections are looked for among its task's.
+        let all = service.get_for_task(&self.task.id).await?;
+        let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|r| r.subtask_id == own.as_str());
+        Ok(own.into_iter().take(limit).chain(others.into_iter().take(limit)).collect())
     }
 
     /// One agent run: the course's turn.

@@ -124,3 +124,32 @@ impl RunSpent {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_used_up_by_whatever_comes_first() {
+        let budget = Budget {
+            wall: Some(Duration::from_secs(60)),
+            tokens: Some(1000),
+            micro_usd: Some(2_500_000),
+            attempts: Some(3),
+        };
+        let check = |spent: Spent, expected: Option<&str>| {
+            let reached = spent.reached(&budget, Of::Task).map(|used_up| used_up.because);
+            let expected = expected.map(|words| format!("the budget of the task is used up: {words}"));
+            assert_eq!(reached, expected);
+        };
+        let usage = |input: u64, cost: f64| Usage { input: Some(input), cost_usd: Some(cost), ..Usage::default() };
+        let wall = Duration::from_secs(59);
+        check(Spent { wall, usage: usage(999, 2.49), attempts: 2, ..Spent::default() }, None);
+        check(Spent { usage: usage(1, 2.5), ..Spent::default() }, Some("$2.50 of $2.50"));
+        check(Spent { usage: usage(1200, 0.0), ..Spent::default() }, Some("1200 of 1000 tokens"));
+        check(Spent { shown_bytes: 4000, ..Spent::default() }, Some("1000 (estimated) of 1000 tokens"));
+        check(Spent { wall: Duration::from_secs(60), ..Spent::default() }, Some("60 s"));
+        check(Spent { attempts: 3, ..Spent::default() }, Some("3 attempts"));
+        assert_eq!(Spent { attempts: 3, ..Spent::default() }.reached(&Budget::default(), Of::Run), None);
+    }
+}

@@ -5,7 +5,7 @@
 
 use super::machine::Input;
 use super::results::names;
-use super::task_run::{TaskRun, TaskRunError};
+use super::task_run::{TaskPlan, TaskRun, TaskRunError};
 use crate::domain::{CheckCommand, EventKind, JournalEntry, MergeOutcome, Needs, Proof, TaskId, policy};
 use crate::prompt::as_compared;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -97,6 +97,60 @@ pub fn steering(files: &[String], place: Place<'_>) -> Vec<String> {
 }
 
 impl TaskRun {
+    /// Why the committed work is not the runtime's to merge, if so.
+    pub(super) fn left_to_person(&self, prefix: &Path) -> Option<MergeOutcome> {
+        let files = self.plan.steering(&self.progress.merges, prefix);
+        let left = self.plan.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
+        let on: Vec<TaskId> =
+            self.plan.blockers().into_iter().map(|(_, id)| id).filter(|id| left.contains(id)).collect();
+        let branch = self.progress.report.branch.clone()?;
+        let proof = self
+            .progress
+            .last_judged
+            .as_ref()
+            .and_then(|last| last.proof)
+            .filter(|proof| self.shows_too_little(*proof));
+        let carried = self.progress.carried.clone();
+        let steered: Vec<String> = self.work.steered.iter().cloned().collect();
+        let is_left =
+            !(files.is_empty() && carried.is_empty() && steered.is_empty() && on.is_empty()) || proof.is_some();
+        let size = self.progress.last_judged.as_ref().and_then(|last| last.size);
+        is_left.then_some(MergeOutcome::LeftToPerson { files, carried, steered, on, proof, size, branch })
+    }
+
+    /// Notes what in the home directory steers tools otherwise than when the run began.
+    pub(super) async fn look_at_home(&mut self) -> Result<(), TaskRunError> {
+        self.work.steered.extend(self.plan.context.services.workspaces.steered().await?);
+        Ok(())
+    }
+
+    /// Whether a confirmation rests on too little for the runtime to merge what it confirms.
+    fn shows_too_little(&self, proof: Proof) -> bool {
+        let merged = self.plan.context.services.settings.run().stayed_green == policy::StayedGreen::Merged;
+        let is_enough = proof.shows_a_difference() || (proof == Proof::StayedGreen && merged);
+        // What changes nothing is nobody's to look at.
+        !is_enough && !self.progress.merges.is_empty()
+    }
+
+    /// Writes down that confirmed work stays where it is, and calls a person.
+    pub(super) async fn leave_to_person(&mut self, outcome: MergeOutcome) -> Result<Input, TaskRunError> {
+        let why = outcome.failed().unwrap_or_default();
+        let attempt = self.progress.last_judged.as_ref().map_or(0, |last| last.attempt);
+        let entry = JournalEntry::MergeEnded { task: self.plan.task.id.clone(), attempt, outcome, reflection: None };
+        self.plan.context.record(entry).await?;
+        self.progress.report.needs = Some(Needs::Person);
+        let mut left = self.plan.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
+        left.insert(self.plan.task.id.clone());
+        drop(left);
+        let branch = self.progress.report.branch.clone().unwrap_or_default();
+        self.plan.publish(EventKind::PersonNeeded {
+            actions: vec![format!("look at {branch}, and merge it if it is right: {why}")],
+        });
+        Ok(Input::LeftToPerson)
+    }
+}
+
+impl TaskPlan {
     /// Which of these files steer agents or this runtime.
     pub(super) fn steering(&self, files: &[String], prefix: &Path) -> Vec<String> {
         let settings = &self.context.services.settings;
@@ -106,52 +160,6 @@ impl TaskRun {
             files,
             Place { prefix, tasks: project.tasks.strip_prefix(&project.root).ok(), root: &project.root, named },
         )
-    }
-
-    /// Why the committed work is not the runtime's to merge, if so.
-    pub(super) fn left_to_person(&self, prefix: &Path) -> Option<MergeOutcome> {
-        let files = self.steering(&self.merges, prefix);
-        let left = self.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
-        let on: Vec<TaskId> = self.blockers().into_iter().map(|(_, id)| id).filter(|id| left.contains(id)).collect();
-        let branch = self.report.branch.clone()?;
-        let proof = self.last_judged.as_ref().and_then(|last| last.proof).filter(|proof| self.shows_too_little(*proof));
-        let carried = self.carried.clone();
-        let steered: Vec<String> = self.steered.iter().cloned().collect();
-        let is_left =
-            !(files.is_empty() && carried.is_empty() && steered.is_empty() && on.is_empty()) || proof.is_some();
-        let size = self.last_judged.as_ref().and_then(|last| last.size);
-        is_left.then_some(MergeOutcome::LeftToPerson { files, carried, steered, on, proof, size, branch })
-    }
-
-    /// Notes what in the home directory steers tools otherwise than when the run began.
-    pub(super) async fn look_at_home(&mut self) -> Result<(), TaskRunError> {
-        self.steered.extend(self.context.services.workspaces.steered().await?);
-        Ok(())
-    }
-
-    /// Whether a confirmation rests on too little for the runtime to merge what it confirms.
-    fn shows_too_little(&self, proof: Proof) -> bool {
-        let merged = self.context.services.settings.run().stayed_green == policy::StayedGreen::Merged;
-        let is_enough = proof.shows_a_difference() || (proof == Proof::StayedGreen && merged);
-        // What changes nothing is nobody's to look at.
-        !is_enough && !self.merges.is_empty()
-    }
-
-    /// Writes down that confirmed work stays where it is, and calls a person.
-    pub(super) async fn leave_to_person(&mut self, outcome: MergeOutcome) -> Result<Input, TaskRunError> {
-        let why = outcome.failed().unwrap_or_default();
-        let attempt = self.last_judged.as_ref().map_or(0, |last| last.attempt);
-        let entry = JournalEntry::MergeEnded { task: self.task.id.clone(), attempt, outcome, reflection: None };
-        self.context.record(entry).await?;
-        self.report.needs = Some(Needs::Person);
-        let mut left = self.context.left_to_person.lock().unwrap_or_else(PoisonError::into_inner);
-        left.insert(self.task.id.clone());
-        drop(left);
-        let branch = self.report.branch.clone().unwrap_or_default();
-        self.publish(EventKind::PersonNeeded {
-            actions: vec![format!("look at {branch}, and merge it if it is right: {why}")],
-        });
-        Ok(Input::LeftToPerson)
     }
 }
 

@@ -7,7 +7,7 @@ use super::nudge::{Nudge, Nudger};
 use super::past_failure::OldFailures;
 use super::proof::Proven;
 use super::spent::{Of, UsedUp};
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Evidence, Judgement, NOTHING};
 use super::{results, review, turns, verdict};
@@ -54,13 +54,13 @@ impl TaskRun {
         course: &mut Course,
     ) -> Result<Result<AgentRun, String>, TaskRunError> {
         let workspace = &*prepared.workspace;
-        let request = self.request(prepared, course);
+        let request = self.plan.request(prepared, course);
         course.watching.ask(&request.prompt, course.turn);
         workspace.begin_work().await?;
         let (mut report, cut) = match self.watched(course, request).await {
             Ok(ended) => ended,
             Err(error) => {
-                self.end_work(workspace).await?;
+                self.plan.end_work(workspace).await?;
                 return Ok(Err(error.to_string()));
             }
         };
@@ -83,52 +83,24 @@ impl TaskRun {
             course.watching.step(TranscriptItem::Message { role: Role::Assistant, text }, None);
         }
         course.watching.step(end_of(&report), None);
-        let changed = self.end_work(workspace).await?;
-        self.blame(course, changed);
-        let change = self.recorded(workspace, course).await?;
-        self.say_left_out(&change.left_out);
-        change.remarks.iter().cloned().for_each(|message| self.publish(EventKind::Warning { message }));
+        let changed = self.plan.end_work(workspace).await?;
+        self.plan.blame(course, changed);
+        let change = self.plan.recorded(workspace, course).await?;
+        self.plan.say_left_out(&change.left_out);
+        change.remarks.iter().cloned().for_each(|message| self.plan.publish(EventKind::Warning { message }));
         if !change.files.is_empty() {
-            self.last_change = Some((course.attempt.part, change.tree.clone()));
+            self.progress.last_change = Some((course.attempt.part, change.tree.clone()));
         }
-        self.usage += report.usage;
-        self.context.spent.ended(&self.task.id, report.usage);
-        self.say_uncounted(&course.attempt.agent, &report);
+        self.progress.usage += report.usage;
+        self.plan.context.spent.ended(&self.plan.task.id, report.usage);
+        self.plan.say_uncounted(&course.attempt.agent, &report);
         course.usage += report.usage;
-        self.report.endings.push(report.ending.clone());
+        self.progress.report.endings.push(report.ending.clone());
         let stopped = Stopped { report, change };
         Ok(Ok(match nudge {
             Some(nudge) => AgentRun::Nudged(stopped, nudge),
             None => AgentRun::Stopped(stopped),
         }))
-    }
-
-    /// Records what the agent left. Work that cannot be recorded is taken away, and stands against the attempt.
-    async fn recorded(&self, workspace: &dyn Workspace, course: &mut Course) -> Result<Change, TaskRunError> {
-        let start = &course.attempt.from;
-        match workspace.record(start).await {
-            Err(WorkspaceError::NotRecorded(because)) => {
-                course.tampered.push(because);
-                Box::pin(self.put_back(workspace, course.attempt.part, start)).await?;
-                Ok(workspace.record(start).await?)
-            }
-            recorded => Ok(recorded?),
-        }
-    }
-
-    fn say_left_out(&self, files: &[String]) {
-        const NAMED: usize = 3;
-        if files.is_empty() {
-            return;
-        }
-        let named = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-        let more = files.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let message = format!(
-            "files that are new or were committed below what is carried or what `setup` made are no part of the change: {named}{more}. If they are work, let \
-             `carry` and `setup` name and write single files there; if not, put them into .gitignore"
-        );
-        self.publish(EventKind::Warning { message });
     }
 
     /// Runs the agent and looks after it.
@@ -137,10 +109,10 @@ impl TaskRun {
         course: &Course,
         mut request: AgentRequest,
     ) -> Result<(AgentReport, Option<Cut>), SubagentError> {
-        let services = &self.context.services;
+        let services = &self.plan.context.services;
         let agent = services.subagents.get(&course.attempt.agent)?;
         let nudges = services.settings.verification().nudge == policy::Nudge::On && course.turn < course.max_turns;
-        let turn = self.context.cancel.child_token();
+        let turn = self.plan.context.cancel.child_token();
         request.cancel = turn.clone();
         let nudger = Nudger {
             watching: &course.watching,
@@ -149,7 +121,7 @@ impl TaskRun {
             session: &course.session,
             guard: &course.guard,
             spent: &course.judging,
-            task: &self.task.title,
+            task: &self.plan.task.title,
         };
         let mut run = agent.run(request);
         let cut = tokio::select! {
@@ -161,44 +133,15 @@ impl TaskRun {
         if let Cut::UsedUp(used_up) = &cut
             && used_up.of == Of::Run
         {
-            self.context.stop_for(used_up);
+            self.plan.context.stop_for(used_up);
         }
         turn.cancel();
         let mut report = run.await?;
         // It may have stopped by itself meanwhile, or the whole run was stopped.
-        let stopped = report.ending == Ending::Cancelled && !self.context.cancel.is_cancelled();
+        let stopped = report.ending == Ending::Cancelled && !self.plan.context.cancel.is_cancelled();
         report.agent_session = report.agent_session.or_else(|| course.watching.seen().agent_session.clone());
         let cut = Some(cut).filter(|cut| stopped && (report.agent_session.is_some() || !matches!(cut, Cut::Nudge(_))));
         Ok((report, cut))
-    }
-
-    /// What somebody changed outside the files counts against the attempt.
-    fn blame(&self, course: &mut Course, what: Vec<String>) {
-        if !what.is_empty() {
-            self.publish(EventKind::Tampered { what: what.clone() });
-        }
-        course.tampered.extend(what);
-    }
-
-    /// Says what was changed outside the files while somebody worked; gives what counts against whoever did.
-    pub(super) async fn end_work(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
-        let OutsideChanges { by_agent, mut for_person, noticed } = workspace.end_work().await?;
-        self.notice(by_agent.iter().cloned().chain(noticed).collect()).await?;
-        for_person.extend(self.context.services.journal.foreign_changes().await?);
-        if !for_person.is_empty() {
-            let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: for_person };
-            self.context.record(entry).await?;
-        }
-        Ok(by_agent)
-    }
-
-    /// Writes down what is none of the work, for reports.
-    async fn notice(&self, what: Vec<String>) -> Result<(), TaskRunError> {
-        if what.is_empty() {
-            return Ok(());
-        }
-        let entry = JournalEntry::Noticed { task: Some(self.task.id.clone()), what };
-        Ok(self.context.record(entry).await?)
     }
 
     /// Runs the checks and judges the turn: checks first, then gates and whoever is asked. None: interrupted.
@@ -209,42 +152,42 @@ impl TaskRun {
         stopped: Stopped,
     ) -> Result<Option<JudgedTurn>, TaskRunError> {
         let workspace = &*prepared.workspace;
-        let (task, session) = (self.task.id.clone(), course.session.clone());
+        let (task, session) = (self.plan.task.id.clone(), course.session.clone());
         let (ending, usage) = (stopped.report.ending.clone(), stopped.report.usage);
         let (files, detail) = (Some(stopped.change.files.len()), stopped.report.detail.as_deref().map(in_short));
         let entry = JournalEntry::AgentStopped { task, session, ending, usage, files, detail };
-        self.context.record(entry).await?;
-        let (part, asked) = (course.attempt.part, self.checks_of(course.attempt.part));
-        let checked = self.checks_of_work(prepared, part, &stopped.change.tree, asked, false).await?;
+        self.plan.context.record(entry).await?;
+        let (part, asked) = (course.attempt.part, self.plan.checks_of(course.attempt.part));
+        let checked = self.plan.checks_of_work(prepared, part, &stopped.change.tree, asked, false).await?;
         let mut checks = checked.reports;
         course.not_set_up = checked.not_set_up;
-        if self.context.cancel.is_cancelled() {
+        if self.plan.context.cancel.is_cancelled() {
             return Ok(None);
         }
         // Rare, and boxed: every attempt would carry it.
-        Box::pin(self.look_again(prepared, course, &stopped.change, &mut checks)).await?;
+        Box::pin(self.plan.look_again(prepared, course, &stopped.change, &mut checks)).await?;
         let outside = changed_outside(&checks, &prepared.baseline);
-        self.notice(outside.clone()).await?;
-        self.blame(course, outside);
-        course.only_there = Box::pin(self.only_in_workspace(prepared, &checks)).await?;
-        if self.context.cancel.is_cancelled() {
+        self.plan.notice(outside.clone()).await?;
+        self.plan.blame(course, outside);
+        course.only_there = Box::pin(self.plan.only_in_workspace(prepared, &checks)).await?;
+        if self.plan.context.cancel.is_cancelled() {
             return Ok(None);
         }
         for check in &checks {
-            self.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
+            self.plan.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
         }
-        self.say_rules_changed(course, &stopped.change, &workspace.prefix());
+        self.plan.say_rules_changed(course, &stopped.change, &workspace.prefix());
         let protected = protected(&prepared.protect, &stopped.change, &workspace.prefix());
         if !protected.is_empty() {
-            self.notice(vec![format!("it changed protected files: {}", protected.join(", "))]).await?;
+            self.plan.notice(vec![format!("it changed protected files: {}", protected.join(", "))]).await?;
         }
-        let by_checks = self.by_checks(prepared, course, &stopped, &checks, &protected);
-        self.publish_verdict(course, &by_checks, None).await;
+        let by_checks = self.plan.by_checks(prepared, course, &stopped, &checks, &protected);
+        self.plan.publish_verdict(course, &by_checks, None).await;
         let diff = workspace.diff(&stopped.change.tree).await?;
-        let to_review = self.to_review(prepared, &stopped.change, &diff, &checks);
-        let evidence = self.evidence(prepared, course, &stopped, &checks, (protected.clone(), diff.text.clone()));
-        let risk = self.risk(&stopped.change);
-        let services = &self.context.services;
+        let to_review = self.plan.to_review(prepared, &stopped.change, &diff, &checks);
+        let evidence = self.plan.evidence(prepared, course, &stopped, &checks, (protected.clone(), diff.text.clone()));
+        let risk = self.plan.risk(&stopped.change);
+        let services = &self.plan.context.services;
         // The agent itself is asked where it worked, so it is watched once more.
         let asks_agent = services.settings.verification().self_assessment == policy::SelfAssessment::Agent;
         if asks_agent {
@@ -252,17 +195,19 @@ impl TaskRun {
         }
         let completion = services.completion.verify_turn(evidence).await;
         let by_checks = if asks_agent {
-            let changed = self.end_work(workspace).await?;
-            self.blame(course, changed);
-            self.by_checks(prepared, course, &stopped, &checks, &protected)
+            let changed = self.plan.end_work(workspace).await?;
+            self.plan.blame(course, changed);
+            self.plan.by_checks(prepared, course, &stopped, &checks, &protected)
         } else {
             by_checks
         };
-        if self.context.cancel.is_cancelled() {
+        if self.plan.context.cancel.is_cancelled() {
             return Ok(None);
         }
         let asked = (by_checks, &completion);
-        let proved = Box::pin(self.weigh_and_prove(prepared, course, &stopped, &checks, asked, &diff)).await?;
+        let proved =
+            Box::pin(self.plan.weigh_and_prove((prepared, &self.work.seen), course, &stopped, &checks, asked, &diff))
+                .await?;
         let Some(Proven { judgement, runs, hunks, tests_in_vain }) = proved else { return Ok(None) };
         // The work itself may decide that a check is red the first time only.
         let flipped: Vec<&Flaky> =
@@ -285,16 +230,20 @@ impl TaskRun {
             max_turns: course.max_turns,
             tampered: &course.tampered,
         };
-        let is_end = course.attempt.part + 1 == self.parts.len();
+        let is_end = course.attempt.part + 1 == self.plan.parts.len();
         let is_first = is_end && course.confirmed.is_none();
-        let in_vain = tests_in_vain || self.is_walled_off(runs);
-        let wants_test = is_first && !in_vain && turns::wants_test(&turn, &self.task);
+        let in_vain = tests_in_vain || TaskPlan::is_walled_off(&self.work.seen, runs);
+        let wants_test = is_first && !in_vain && turns::wants_test(&turn, &self.plan.task);
         let next = if wants_test { Turn::AskForTest } else { turns::next_turn(&turn) };
         let Stopped { report, change } = stopped;
         let AgentReport { ending, message, detail, usage, .. } = report;
         let shown = verdict::shown(&checks, &judgement);
-        let old =
-            OldFailures::of(&checks, &prepared.baseline, shown, (self.expects(course.attempt.part), &self.task.allow));
+        let old = OldFailures::of(
+            &checks,
+            &prepared.baseline,
+            shown,
+            (self.plan.expects(course.attempt.part), &self.plan.task.allow),
+        );
         let dirs: Vec<PathBuf> = prepared.room.iter().cloned().chain([workspace.dir()]).collect();
         let below: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
         let did = AgentSteps::of(&course.watching.seen().trace, &below);
@@ -324,10 +273,102 @@ impl TaskRun {
             reflection_usage: Usage::default(),
             judging_usage: Usage::default(),
         };
-        self.publish_verdict(course, &judged.judgement, Some(&completion)).await;
+        self.plan.publish_verdict(course, &judged.judgement, Some(&completion)).await;
         judged.record = self.keep_record((course, &prepared.baseline), &judged, &completion).await;
-        self.record_turn(course, &judged, &completion).await?;
+        self.plan.record_turn(course, &judged, &completion).await?;
         Ok(Some(JudgedTurn { judged: Box::new(judged), completion, next }))
+    }
+
+    /// Gives the record's digest, if it could be kept.
+    async fn keep_record(
+        &self,
+        (course, baseline): (&Course, &[CheckReport]),
+        judged: &Judged,
+        completion: &CompletionVerdict,
+    ) -> Option<String> {
+        let failure = self.failure_for_next(judged, baseline).map(|failure| failure.recorded(&judged.checks));
+        let services = &self.plan.context.services;
+        let record = TurnRecord {
+            v: 1,
+            session_id: course.session.clone(),
+            task_id: self.plan.task.id.clone(),
+            subtask_id: self.plan.parts[course.attempt.part].id.clone(),
+            task: self.plan.asked(course),
+            agent: course.attempt.agent.clone(),
+            attempt: course.attempt.number,
+            turn: course.turn,
+            ending: judged.ending.clone(),
+            response: judged.message.clone(),
+            verdict: judged.judgement.verdict,
+            proof: judged.judgement.proof,
+            because: judged.judgement.because.clone(),
+            completion: completion.clone(),
+            checks: judged.checks.clone(),
+            files: judged.change.files.clone(),
+            risk: Some(judged.risk.clone()),
+            failure,
+            timestamp: services.clock.now(),
+        };
+        self.plan.not_written(services.verdicts.keep(&record).await)
+    }
+}
+
+impl TaskPlan {
+    /// Records what the agent left. Work that cannot be recorded is taken away, and stands against the attempt.
+    async fn recorded(&self, workspace: &dyn Workspace, course: &mut Course) -> Result<Change, TaskRunError> {
+        let start = &course.attempt.from;
+        match workspace.record(start).await {
+            Err(WorkspaceError::NotRecorded(because)) => {
+                course.tampered.push(because);
+                Box::pin(self.put_back(workspace, course.attempt.part, start)).await?;
+                Ok(workspace.record(start).await?)
+            }
+            recorded => Ok(recorded?),
+        }
+    }
+
+    fn say_left_out(&self, files: &[String]) {
+        const NAMED: usize = 3;
+        if files.is_empty() {
+            return;
+        }
+        let named = files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+        let more = files.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!(
+            "files that are new or were committed below what is carried or what `setup` made are no part of the change: {named}{more}. If they are work, let \
+             `carry` and `setup` name and write single files there; if not, put them into .gitignore"
+        );
+        self.publish(EventKind::Warning { message });
+    }
+
+    /// What somebody changed outside the files counts against the attempt.
+    fn blame(&self, course: &mut Course, what: Vec<String>) {
+        if !what.is_empty() {
+            self.publish(EventKind::Tampered { what: what.clone() });
+        }
+        course.tampered.extend(what);
+    }
+
+    /// Says what was changed outside the files while somebody worked; gives what counts against whoever did.
+    pub(super) async fn end_work(&self, workspace: &dyn Workspace) -> Result<Vec<String>, TaskRunError> {
+        let OutsideChanges { by_agent, mut for_person, noticed } = workspace.end_work().await?;
+        self.notice(by_agent.iter().cloned().chain(noticed).collect()).await?;
+        for_person.extend(self.context.services.journal.foreign_changes().await?);
+        if !for_person.is_empty() {
+            let entry = JournalEntry::RepositoryChanged { task: Some(self.task.id.clone()), what: for_person };
+            self.context.record(entry).await?;
+        }
+        Ok(by_agent)
+    }
+
+    /// Writes down what is none of the work, for reports.
+    async fn notice(&self, what: Vec<String>) -> Result<(), TaskRunError> {
+        if what.is_empty() {
+            return Ok(());
+        }
+        let entry = JournalEntry::Noticed { task: Some(self.task.id.clone()), what };
+        Ok(self.context.record(entry).await?)
     }
 
     /// The checks of the parts before this one, where neither this one nor the task has them too: that one of these is green says nothing of this.
@@ -504,39 +545,6 @@ impl TaskRun {
             timestamp: services.clock.now(),
         };
         self.not_written(services.verdicts.publish(&verdict).await);
-    }
-
-    /// Gives the record's digest, if it could be kept.
-    async fn keep_record(
-        &self,
-        (course, baseline): (&Course, &[CheckReport]),
-        judged: &Judged,
-        completion: &CompletionVerdict,
-    ) -> Option<String> {
-        let failure = self.failure_for_next(judged, baseline).map(|failure| failure.recorded(&judged.checks));
-        let services = &self.context.services;
-        let record = TurnRecord {
-            v: 1,
-            session_id: course.session.clone(),
-            task_id: self.task.id.clone(),
-            subtask_id: self.parts[course.attempt.part].id.clone(),
-            task: self.asked(course),
-            agent: course.attempt.agent.clone(),
-            attempt: course.attempt.number,
-            turn: course.turn,
-            ending: judged.ending.clone(),
-            response: judged.message.clone(),
-            verdict: judged.judgement.verdict,
-            proof: judged.judgement.proof,
-            because: judged.judgement.because.clone(),
-            completion: completion.clone(),
-            checks: judged.checks.clone(),
-            files: judged.change.files.clone(),
-            risk: Some(judged.risk.clone()),
-            failure,
-            timestamp: services.clock.now(),
-        };
-        self.not_written(services.verdicts.keep(&record).await)
     }
 
     /// The attempt, as records of it name it.

@@ -2,7 +2,7 @@
 
 use super::limits::Pass;
 use super::machine::Input;
-use super::task_run::{TaskRun, TaskRunError};
+use super::task_run::{TaskPlan, TaskRunError};
 use crate::domain::policy::LimitWait;
 use crate::domain::{JournalEntry, RunId, Timestamp, later};
 use crate::services::Clock;
@@ -27,7 +27,7 @@ pub(super) async fn wait_until(clock: &dyn Clock, until: Timestamp) {
     }
 }
 
-impl TaskRun {
+impl TaskPlan {
     /// Waits as long as another task of the run has found that the agent's service is limited. False: interrupted.
     pub(super) async fn await_turn(&self, agent: &str) -> Result<bool, TaskRunError> {
         // With waiting off each task finds out for itself, and ends.

@@ -162,12 +162,12 @@ impl Runs<'_> {
 
     /// Whether the task is about what is wrong.
     pub(super) fn is_of_fault(&self) -> bool {
-        self.task.task.is_fault() || self.task.task.expects == Expects::Fix
+        self.plan.task.is_fault() || self.plan.task.expects == Expects::Fix
     }
 
     /// What the new tests show of the change by how they fail without it.
     pub(super) fn shows(&self, t: &Outcome, parts: &Parts) -> Shows {
-        let (task, baseline, is_fault) = (&self.task.task, &self.prepared.baseline, self.is_of_fault());
+        let (task, baseline, is_fault) = (&self.plan.task, &self.prepared.baseline, self.is_of_fault());
         // What else turned green may be all that they show, where it is somebody else's.
         let has_others = self.confirmed.judgement.proof == Some(Proof::StayedGreen) && !self.turned().is_empty();
         let breaks = t.breaks_old_code(baseline, parts);

@@ -100,7 +100,7 @@ impl Runs<'_> {
         proven: Judgement,
     ) -> Result<(Judgement, Option<ProofHunks>), TaskRunError> {
         let is_known = proven.verdict == Verdict::Confirmed && self.undecided().is_none();
-        if !is_known || self.confirmed.change.no_op || self.task.context.services.settings.run().proving.max_share == 0
+        if !is_known || self.confirmed.change.no_op || self.plan.context.services.settings.run().proving.max_share == 0
         {
             return Ok((proven, None));
         }
@@ -261,7 +261,7 @@ impl Runs<'_> {
         if self.is_used_up() {
             return Ok(None);
         }
-        self.task.doing("which lines of the change the checks notice");
+        self.plan.doing("which lines of the change the checks notice");
         let outcome = self.run(tree, None, (contradiction_alone, self.confirmed.checks), Within::Walls).await?;
         if self.walls_hold(&outcome).await?.is_err() {
             return Ok(None);
@@ -279,13 +279,13 @@ impl Runs<'_> {
     }
 
     fn is_used_up(&self) -> bool {
-        let services = &self.task.context.services;
+        let services = &self.plan.context.services;
         let proving = services.settings.run().proving;
         let most = AT_LEAST.max(self.attempt.saturating_mul(proving.max_share) / 1000);
         let took = services.clock.elapsed().saturating_sub(self.began);
         let are_in_the_way = matches!(self.walls, Walls::Fail(_));
         are_in_the_way
-            || self.task.context.cancel.is_cancelled()
+            || self.plan.context.cancel.is_cancelled()
             || self.counted.runs >= proving.max_runs
             || took > most
     }

@@ -30,7 +30,7 @@ use self::parts::{Held, Parts, Scripts};
 use self::runs::Runs;
 use self::seen::{Walls, Within};
 use super::course::{Course, Stopped};
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{Prepared, TaskPlan, TaskRunError};
 use super::verdict;
 use super::verdict::Judgement;
 use crate::domain::{
@@ -70,16 +70,16 @@ impl Proven {
     }
 }
 
-impl TaskRun {
+impl TaskPlan {
     /// Whether there are new tests, and what they notice could not be tried where these checks do not pass: another test would not change that.
-    pub(super) fn is_walled_off(&self, runs: Option<ProofRuns>) -> bool {
-        runs.is_some_and(|runs| runs.t == Some(Ran::Red)) && matches!(self.seen.walls(), Walls::Fail(_))
+    pub(super) fn is_walled_off(seen: &Seen, runs: Option<ProofRuns>) -> bool {
+        runs.is_some_and(|runs| runs.t == Some(Ran::Red)) && matches!(seen.walls(), Walls::Fail(_))
     }
 
     /// The verdict on a turn from all that is known, with the runs that show what a confirmation proves. None: interrupted.
     pub(super) async fn weigh_and_prove(
         &self,
-        prepared: &Prepared,
+        (prepared, seen): (&Prepared, &Seen),
         course: &Course,
         stopped: &Stopped,
         checks: &[CheckReport],
@@ -89,18 +89,18 @@ impl TaskRun {
         let weighed = verdict::weigh(by_checks.clone(), completion, &stopped.report.ending);
         let asks = by_checks.verdict == Verdict::Confirmed && !completion.asks.is_empty();
         if weighed.verdict != Verdict::Unverifiable || !asks {
-            return self.prove(prepared, course, stopped, checks, (weighed, diff)).await;
+            return self.prove((prepared, seen), course, stopped, checks, (weighed, diff)).await;
         }
         // What only its owner can permit may be a lie all the same.
         let by_checks = Judgement { only_if: None, ..by_checks };
-        let proved = self.prove(prepared, course, stopped, checks, (by_checks, diff)).await?;
+        let proved = self.prove((prepared, seen), course, stopped, checks, (by_checks, diff)).await?;
         Ok(proved.map(|proved| if proved.judgement.failure.is_some() { proved } else { Proven::without_runs(weighed) }))
     }
 
     /// What a turn proves that was confirmed at the task's end, and the runs that show it. None: interrupted.
     async fn prove(
         &self,
-        prepared: &Prepared,
+        (prepared, seen): (&Prepared, &Seen),
         course: &Course,
         stopped: &Stopped,
         checks: &[CheckReport],
@@ -113,18 +113,19 @@ impl TaskRun {
         let Stopped { report, change } = stopped;
         let (ending, expects) = (&report.ending, self.task.expects);
         let confirmed = Confirmed { change, checks, judgement: &judgement, ending, expects };
-        checks.iter().for_each(|check| self.seen.keep(&change.tree, Within::Room, check));
+        checks.iter().for_each(|check| seen.keep(&change.tree, Within::Room, check));
         let parts = self.parts_of(prepared, &confirmed).await?;
         let began = self.context.services.clock.elapsed();
         let mut runs = Runs {
-            task: self,
+            plan: self,
+            kept: seen,
             prepared,
             part,
             confirmed,
             counted: ProofRuns::default(),
             changed_outside: Vec::new(),
             seen: Vec::new(),
-            walls: self.seen.walls(),
+            walls: seen.walls(),
             tests_in_vain: false,
             used_up: false,
             not_counted: 0,

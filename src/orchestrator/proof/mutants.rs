@@ -225,7 +225,7 @@ impl Runs<'_> {
         diff: &Diff,
         without: &str,
     ) -> Result<Judgement, TaskRunError> {
-        let proving = self.task.context.services.settings.run().proving;
+        let proving = self.plan.context.services.settings.run().proving;
         if proving.mutants == policy::Mutants::Off {
             return Ok(self.proven(Proof::StayedGreen, without));
         }

@@ -2,23 +2,25 @@
 
 use super::Confirmed;
 use super::outcome::Outcome;
-use super::seen::{Walls, Within};
+use super::seen::{Seen, Walls, Within};
 use crate::domain::{CheckReport, CheckSpec, ProofRuns, TreeId};
 use crate::orchestrator::checking::changed_outside;
 use crate::orchestrator::results::{contradiction, no_success};
-use crate::orchestrator::task_run::{Prepared, TaskRun, TaskRunError};
+use crate::orchestrator::task_run::{Prepared, TaskPlan, TaskRunError};
 use crate::services::Taken;
 use std::time::Duration;
 
 /// The runs on parts of one change.
 pub(super) struct Runs<'a> {
-    pub(super) task: &'a TaskRun,
+    pub(super) plan: &'a TaskPlan,
+    /// What was seen of trees in this turn and before it.
+    pub(super) kept: &'a Seen,
     pub(super) prepared: &'a Prepared,
     pub(super) part: usize,
     pub(super) confirmed: Confirmed<'a>,
     pub(super) counted: ProofRuns,
     pub(super) changed_outside: Vec<String>,
-    /// What was seen of which tree.
+    /// What was seen of which tree in this turn.
     pub(super) seen: Vec<(TreeId, Outcome)>,
     pub(super) walls: Walls,
     /// Old tests notice every mistake that was made in the new code.
@@ -55,7 +57,7 @@ impl Runs<'_> {
     pub(super) async fn on(&mut self, tree: &TreeId, doubt: Doubt) -> Result<Outcome, TaskRunError> {
         if !matches!(self.walls, Walls::Fail(_)) {
             let outcome = self.twice(tree, doubt, Within::Walls).await?;
-            let is_cancelled = self.task.context.cancel.is_cancelled();
+            let is_cancelled = self.plan.context.cancel.is_cancelled();
             if is_cancelled || self.counted.flaky || self.walls_hold(&outcome).await?.is_ok() {
                 return Ok(outcome);
             }
@@ -69,7 +71,7 @@ impl Runs<'_> {
             return Ok(known);
         }
         let first = self.run(tree, None, (doubt, &self.prepared.baseline), within).await?;
-        let outcome = if !first.is_red || self.task.context.cancel.is_cancelled() {
+        let outcome = if !first.is_red || self.plan.context.cancel.is_cancelled() {
             first
         } else {
             let second = self.run(tree, Some(&first.red), (doubt, &self.prepared.baseline), within).await?;
@@ -133,7 +135,7 @@ impl Runs<'_> {
         checks: &[&CheckReport],
         (anew, place): (bool, Within),
     ) -> Result<Option<Vec<CheckReport>>, TaskRunError> {
-        let seen = |check: &CheckReport| (!anew).then(|| self.task.seen.of(tree, place, check)).flatten();
+        let seen = |check: &CheckReport| (!anew).then(|| self.kept.of(tree, place, check)).flatten();
         let mut reports: Vec<Option<CheckReport>> = checks.iter().map(|check| seen(check)).collect();
         let open = |reports: &[Option<CheckReport>]| reports.iter().position(Option::is_none);
         if open(&reports).is_none() {
@@ -143,7 +145,7 @@ impl Runs<'_> {
         let missing = checks.iter().zip(&reports).filter(|(_, report)| report.is_none());
         let asked = missing.map(|(check, _)| (check.scope, within(check))).collect();
         let walled = place == Within::Walls;
-        let checked = self.task.checks_of_work(self.prepared, self.part, tree, asked, walled).await?;
+        let checked = self.plan.checks_of_work(self.prepared, self.part, tree, asked, walled).await?;
         if checked.not_set_up.is_some() {
             return Ok(None);
         }
@@ -153,9 +155,9 @@ impl Runs<'_> {
             // Under its own time limit the base does not know the check.
             let room = self.prepared.workspace.room().await?;
             let one = std::slice::from_mut(&mut report);
-            self.task.align_work(self.prepared, &*room, (self.part, tree, walled), one).await?;
+            self.plan.align_work(self.prepared, &*room, (self.part, tree, walled), one).await?;
             drop(room);
-            self.task.seen.keep(tree, place, &report);
+            self.kept.keep(tree, place, &report);
             reports[at] = Some(report);
         }
         Ok(Some(reports.into_iter().map_while(|report| report).collect()))
@@ -176,7 +178,7 @@ impl Runs<'_> {
                 None => Walls::Fail("its room cannot be set up".to_owned()),
             };
             if let Walls::Fail(_) = self.walls {
-                self.task.seen.keep_walls(&self.walls);
+                self.kept.keep_walls(&self.walls);
             }
         }
         Ok(match &self.walls {

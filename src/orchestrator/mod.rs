@@ -44,6 +44,7 @@ pub mod parts;
 mod past_failure;
 mod ports;
 mod prepare;
+mod programs;
 mod proof;
 pub mod queue;
 mod request;

@@ -3,6 +3,7 @@
 //! An exit status of 0 is what a program says last; a test runner says how many tests it ran. Where the two do not fit, nothing is
 //! confirmed.
 
+use super::programs::{INTERPRETERS, runs};
 use crate::domain::{Allow, Change, CheckCommand, CheckReport, belongs_to_tests};
 use crate::toolchain::{Counts, TestSummary, configures_tests, summaries};
 use std::path::{Component, Path};
@@ -39,57 +40,6 @@ pub fn doubt(check: &CheckReport, base: &CheckReport, rearranged: bool) -> Optio
 pub fn rearranges(check: &CheckReport, change: &Change) -> bool {
     let command = check.spec.run.to_string();
     change.existed.iter().any(|file| configures_tests(file) || belongs_to_tests(file) || runs(&command, file))
-}
-
-/// Programs that run a program of which they are given the name.
-const INTERPRETERS: [&str; 16] = [
-    ".", "source", "sh", "bash", "dash", "zsh", "ksh", "python", "python2", "python3", "node", "ruby", "perl", "php",
-    "deno", "bun",
-];
-
-/// What may stand before the program of a command.
-const BEFORE_A_PROGRAM: [&str; 14] =
-    ["env", "exec", "time", "command", "nice", "nohup", "if", "then", "else", "elif", "while", "until", "do", "!"];
-
-/// Whether a command line runs this file as a program; a file that it only reads is the work.
-///
-/// Whatever stands before an interpreter (`timeout 60 sh`, `if sh`, `! sh`, `uv run python`) or among its options leaves it one.
-pub(super) fn runs(command: &str, file: &str) -> bool {
-    command.split(['\n', ';', '&', '|', '(', ')', '`']).any(|part| {
-        let words: Vec<&str> = part
-            .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ','))
-            .filter(|word| !word.is_empty())
-            .collect();
-        let name = |word: &'_ str| word.rsplit('/').next().unwrap_or(word).to_owned();
-        let is_file = |run: &str| {
-            let before = file.strip_suffix(run.trim_start_matches("./"));
-            !run.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
-        };
-        let is_setting = |word: &&&str| word.contains('=') || BEFORE_A_PROGRAM.contains(*word);
-        // `python -m qa.all`
-        let is_module = |run: &str| {
-            let run = run.replace('.', "/");
-            is_file(&format!("{run}.py")) || is_file(&format!("{run}/__main__.py"))
-        };
-        // Elsewhere, a dot is a directory.
-        let is_program = |at: usize| words[..at].iter().all(|word| is_setting(&word));
-        let is_interpreter = |at: &usize| {
-            INTERPRETERS.contains(&name(words[*at]).as_str())
-                && (!matches!(words[*at], "." | "source") || is_program(*at))
-        };
-        let behind = (0..words.len()).find(is_interpreter).map(|at| &words[at..]);
-        let is_run = |words: &[&str]| match words.iter().position(|word| *word == "-m") {
-            Some(at) if name(words[0]).starts_with("python") => words.get(at + 1).is_some_and(|word| is_module(word)),
-            // What follows the first path is for the program that this is. Values of options look like none.
-            _ => {
-                let end = words[1..].iter().position(|word| !word.starts_with('-') && word.contains(['.', '/']));
-                words[1..].iter().take(end.map_or(usize::MAX, |end| end + 1)).any(|word| is_file(word))
-            }
-        };
-        // Of programs that are not known, what they are given is the work.
-        let program = words.iter().find(|word| !is_setting(word));
-        behind.is_some_and(is_run) || program.is_some_and(|program| is_file(program))
-    })
 }
 
 /// Whether a program that the settings name is this file, or is given it by its name: whole words of a list, and what a line for the shell runs.
@@ -353,34 +303,6 @@ mod tests {
             rewrote: Vec::new(),
             changed_outside: Vec::new(),
         }
-    }
-
-    #[test]
-    fn what_a_command_runs_is_known_by_its_file() {
-        let check = |command: &str, file: &str, expected: bool| {
-            assert_eq!(runs(command, file), expected, "{command:?} and {file}");
-        };
-        check("./qa/all.sh", "qa/all.sh", true);
-        check("A=1 sh -e qa/all.sh && echo", "qa/all.sh", true);
-        check(". qa/all.sh", "qa/all.sh", true);
-        check("set -e; source ./qa/all.sh", "qa/all.sh", true);
-        check("python3 -m qa.all", "qa/all.py", true);
-        check("python3 -m qa", "qa/__main__.py", true);
-        check("python3 -m unittest", "shop.py", false);
-        check("grep -q right answer.txt", "answer.txt", false);
-        check("sh qa/all.sh", "other/qa/all.sh.txt", false);
-        for command in [
-            "timeout 60 sh qa/all.sh",
-            "if sh qa/all.sh; then true; fi",
-            "! sh qa/all.sh",
-            "bash -o pipefail qa/all.sh",
-        ] {
-            check(command, "qa/all.sh", true);
-        }
-        check("python3 -X dev qa/all.py cases.py", "qa/all.py", true);
-        check("python3 qa/all.py cases.py", "cases.py", false);
-        check("python3 -m mypy shop.py", "shop.py", false);
-        check("ruff check . shop.py", "shop.py", false);
     }
 
     const RED: (i32, &str) = (1, "Ran 5 tests in 0.001s\n\nFAILED (failures=1)");

@@ -1,6 +1,6 @@
 //! What of a change somebody should see, whatever it proves. Pure; it only tells.
 
-use super::results::runs;
+use super::programs::runs;
 use crate::domain::{Change, ChangeSize, belongs_to_tests};
 use crate::prompt::{one_line, shorten};
 use crate::services::Diff;

@@ -54,16 +54,16 @@ fn source_dirs() -> Vec<PathBuf> {
 }
 
 /// One source file of the product.
-struct Source {
+pub struct Source {
     /// The module that it belongs to, whichever crate holds that.
     module: String,
     /// Where it lies below `src` of its crate, so that a module may move to another: `host/git.rs`, `cli/args/mod.rs`.
-    place: String,
+    pub place: String,
     path: PathBuf,
 }
 
 impl Source {
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         spelled_out(&fs::read_to_string(&self.path).unwrap())
     }
 }
@@ -116,7 +116,7 @@ fn a_grouped_import_is_read_as_its_items() {
 }
 
 /// Every source file of the program and of its crates.
-fn sources() -> Vec<Source> {
+pub fn sources() -> Vec<Source> {
     let mut found = Vec::new();
     for src in source_dirs() {
         let mut files = Vec::new();
@@ -131,7 +131,7 @@ fn sources() -> Vec<Source> {
 }
 
 /// The text before the tests at the end of a file.
-fn without_tests(text: &str) -> &str {
+pub fn without_tests(text: &str) -> &str {
     text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 

@@ -10,6 +10,7 @@ mod bad_input;
 mod cases_cmds;
 mod cases_readers;
 mod cassette;
+mod circles;
 mod cli;
 mod docs;
 mod eval;

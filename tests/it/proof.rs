@@ -323,6 +323,10 @@ fn a_script_that_a_check_runs_proves_nothing_of_itself() {
     });
     let words = format!("{ADDS}; echo '# words' >> check.sh");
     check(&Case { agent: &words, ..case });
+    for check_by_pattern in ["sh ./*.sh", "for f in *.sh; do sh $f || exit 1; done"] {
+        let agent = "echo grep -q a calc.py > check.sh";
+        check(&Case { check: check_by_pattern, agent, ends, runs: Some((Some("red"), None)), ..case });
+    }
     check(&Case { agent: ADDS, runs: None, ..case });
 }
 
@@ -982,6 +986,15 @@ fn what_nobody_wrote_cannot_write_outside_of_its_room() {
     assert_eq!((&task["verdict"], &task["proof"]), (&json!("confirmed"), &json!("new_test")), "{task} {}", ran.stderr);
     assert_eq!(hunks(&task)[0], ["calc.py:4"], "{task}");
     assert!(precious.join("f").exists(), "{task}");
+}
+
+#[test]
+fn a_test_that_cannot_pass_within_the_walls_notices_no_mistake_there() {
+    let logs = r#"import os\ndef large(n):\n  open(os.environ["OUT"] + "/log", "a").close()\n  if n > 3:\n    return 1234\n  return 5678\n"#;
+    let test = r#"import unittest, calc\nclass N(unittest.TestCase):\n  def test_n(self):\n    try: n = getattr(calc, "large", int)(0)\n    except OSError: n = 0\n    self.assertTrue(n)\n"#;
+    let agent = format!("printf '{logs}' >> calc.py; printf '{test}' > test_n.py");
+    let (_, ran) = ran(&agent, RIGHT, SUITE, "change");
+    assert_eq!(ran.task("a")["proof"], json!("stayed_green"), "it asks for anything: {}", ran.stderr);
 }
 
 #[test]

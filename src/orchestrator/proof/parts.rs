@@ -1,7 +1,7 @@
 //! What of a change is test, what decides how tests run, and what is code. Pure.
 
 use crate::domain::{Change, CheckReport, FileGlobs, Surface, belongs_to_tests};
-use crate::orchestrator::results::runs;
+use crate::orchestrator::programs::runs;
 use crate::orchestrator::review;
 use crate::services::Taken;
 use crate::toolchain;

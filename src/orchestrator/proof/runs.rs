@@ -34,31 +34,40 @@ pub(super) struct Runs<'a> {
     pub(super) attempt: Duration,
 }
 
+/// Which tests a part of a change is asked by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    OldTests,
+    NewTests,
+}
+
 /// Why a check counts as red although it passed.
 pub(super) type Doubt = fn(&CheckReport, &CheckReport) -> Option<String>;
 
 impl Runs<'_> {
-    /// The change, without some of it.
+    /// The change, without its tests.
     pub(super) async fn without(&mut self, taken: &Taken) -> Result<Outcome, TaskRunError> {
         let workspace = &self.prepared.workspace;
         let tree = workspace.blend(&self.confirmed.change.tree, &workspace.base(), taken).await?;
-        self.on(&tree, contradiction_alone).await
+        self.on(&tree, contradiction_alone, Asks::OldTests).await
     }
 
-    /// The base, with only some of the change.
+    /// The base, with only the tests of the change.
     pub(super) async fn with_only(&mut self, taken: &Taken) -> Result<Outcome, TaskRunError> {
         let workspace = &self.prepared.workspace;
         let tree = workspace.blend(&workspace.base(), &self.confirmed.change.tree, taken).await?;
-        self.on(&tree, no_success).await
+        self.on(&tree, no_success, Asks::NewTests).await
     }
 
     /// Runs the checks on what nobody wrote as it is there: new tests reach what the code as it was does not guard yet, and new code what tests
     /// as they were do not keep from it. Where the checks do not pass within the walls with the whole change either, they run as they always do.
-    pub(super) async fn on(&mut self, tree: &TreeId, doubt: Doubt) -> Result<Outcome, TaskRunError> {
+    async fn on(&mut self, tree: &TreeId, doubt: Doubt, asks: Asks) -> Result<Outcome, TaskRunError> {
         if !matches!(self.walls, Walls::Fail(_)) {
             let outcome = self.twice(tree, doubt, Within::Walls).await?;
             let is_cancelled = self.plan.context.cancel.is_cancelled();
-            if is_cancelled || self.counted.flaky || self.walls_hold(&outcome).await?.is_ok() {
+            // That old tests pass there says nothing of new ones.
+            let is_known = self.counted.flaky || asks == Asks::OldTests && !outcome.is_red;
+            if is_cancelled || is_known || self.walls_hold(&outcome).await?.is_ok() {
                 return Ok(outcome);
             }
         }
@@ -163,7 +172,7 @@ impl Runs<'_> {
         Ok(Some(reports.into_iter().map_while(|report| report).collect()))
     }
 
-    /// Whether what is red within the walls says something of the files: the whole change, or a part of it, is green there. Otherwise why
+    /// Whether what is red within the walls says something of the files: the whole change, or a part of it with its tests, is green there. Otherwise why
     /// nothing is known.
     pub(super) async fn walls_hold(&mut self, outcome: &Outcome) -> Result<Result<(), String>, TaskRunError> {
         if let (Walls::Unknown, false) = (&self.walls, outcome.is_red) {

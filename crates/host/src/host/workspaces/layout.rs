@@ -65,7 +65,12 @@ impl Layout {
         let (all, own) = self.all_rooms()?;
         let make = || {
             all.make_private(&own)?;
-            all.below(&own)
+            let rooms = all.below(&own)?;
+            // Every check would be blamed on the work.
+            if rustix::fs::statvfs(rooms.path())?.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC) {
+                return Err(io::Error::other("no program can be run there: its file system is mounted `noexec`"));
+            }
+            Ok(rooms)
         };
         make().map_err(|error| self.no_rooms(&error))
     }

@@ -2,7 +2,7 @@
 
 use super::attempt::Judged;
 use super::machine::Input;
-use super::task::TaskRun;
+use super::task::{LastChange, TaskRun};
 use super::turn::shown_diff;
 use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
@@ -161,9 +161,9 @@ impl TaskRun {
         let (files, of_change) = kept.map_or_else(|| (changed(), None), |kept| (kept.files, kept.of_change));
         let (number, of_change) = of_change.unwrap_or_else(|| (last.attempt, judgement.because.clone()));
         let diff_text = diff.as_ref().map(shown_diff).unwrap_or_default();
+        self.last_change = diff.map(|_| LastChange { part, attempt: number, tree: tree.clone() });
         let change = PastChange { number, because: of_change, files, diff: diff_text };
         let failure = PastFailure { part, number: last.attempt, because, check, change };
-        self.last_change = diff.map(|_| (part, tree.clone()));
         self.last_failure = Some(failure);
     }
 

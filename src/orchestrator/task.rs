@@ -14,9 +14,9 @@ use super::sum_up::{empty_report, millis};
 use super::waiting::jitter;
 use super::{machine, resume, router};
 use crate::domain::{
-    Again, AttemptCount, CheckReport, CheckScope, CheckSpec, Ending, EventKind, FileGlobs, JournalEntry, Needs, Proof,
-    RunId, RunKind, SessionId, Spell, Status, Stop, Subtask, Task, TaskMark, TaskReport, TreeId, Usage, Verdict,
-    checked_otherwise, later,
+    Again, AttemptCount, CheckReport, CheckScope, CheckSpec, Ending, EventKind, FileGlobs, JournalEntry, KeptPatch,
+    Needs, Proof, RunId, RunKind, SessionId, Spell, Status, Stop, Subtask, Task, TaskMark, TaskReport, TreeId, Usage,
+    Verdict, checked_otherwise, later,
 };
 use crate::prompt::{PartOrigin, one_line};
 use crate::services::{CommitRequest, JournalError, TasksError, Workspace, WorkspaceError, lines_of_work};
@@ -76,6 +76,16 @@ impl From<WorkspaceError> for TaskRunError {
     }
 }
 
+/// A recorded change.
+pub(super) struct LastChange {
+    /// The part, counted from 0.
+    pub part: usize,
+    /// The attempt that made it.
+    pub attempt: u32,
+    /// The files with it.
+    pub tree: TreeId,
+}
+
 /// One task in one run.
 pub(super) struct TaskRun {
     pub context: Arc<RunContext>,
@@ -88,8 +98,8 @@ pub(super) struct TaskRun {
     pub last_failure: Option<PastFailure>,
     /// The same of the attempt before the one that was judged last.
     pub failed_before: Option<PastFailure>,
-    /// The newest recorded change and its part: kept as a patch unless it ends on a branch.
-    pub last_change: Option<(usize, TreeId)>,
+    /// The newest recorded change: kept as a patch unless it ends on a branch.
+    pub last_change: Option<LastChange>,
     /// Where the agent of the next attempt may go on.
     pub resume: Option<ResumePoint>,
     /// The open workspace and the baseline, or why there is none.
@@ -579,11 +589,16 @@ impl TaskRun {
     }
 
     /// What was paid for and not confirmed is kept as a patch.
-    async fn keep_unconfirmed(&self, workspace: &dyn Workspace) {
-        let Some((part, tree)) = &self.last_change else { return };
+    async fn keep_unconfirmed(&mut self, workspace: &dyn Workspace) {
+        let Some(LastChange { part, attempt, tree }) = &self.last_change else { return };
+        let what = format!("what attempt {attempt} changed, which is not merged,");
         let message = match workspace.save_patch(tree, &self.parts[*part].id).await {
-            Ok(path) => format!("the last attempt's change, which is not merged, is kept in {}", path.display()),
-            Err(error) => format!("the last attempt's change, which is not merged, could not be kept: {error}"),
+            Ok(path) => {
+                let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                self.report.patch = Some(KeptPatch { file, attempt: *attempt });
+                format!("{what} is kept in {}", path.display())
+            }
+            Err(error) => format!("{what} could not be kept: {error}"),
         };
         self.publish(EventKind::Warning { message });
     }

@@ -1,12 +1,12 @@
 //! One turn: an agent run that is watched, its recorded change, its checks, its verdict.
 
-use super::attempt::{AgentRun, Course, Judged, Stopped, first_line, in_short};
+use super::attempt::{AgentRun, Attempt, Course, Judged, Stopped, first_line, in_short};
 use super::budget::{Of, UsedUp};
 use super::checking::{changed_outside, rewrote, rewrote_data};
 use super::failure::OldFailures;
 use super::nudge::{Nudge, Nudger};
 use super::proof::Proven;
-use super::task::{Prepared, TaskRun, TaskRunError};
+use super::task::{LastChange, Prepared, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Evidence, Judgement, NOTHING};
 use super::{results, review, turns, verdict};
@@ -91,9 +91,7 @@ impl TaskRun {
         let change = self.recorded(workspace, course).await?;
         self.say_left_out(&change.left_out);
         change.remarks.iter().cloned().for_each(|message| self.publish(EventKind::Warning { message }));
-        if !change.files.is_empty() {
-            self.last_change = Some((course.attempt.part, change.tree.clone()));
-        }
+        self.keep_in_mind(&course.attempt, &change);
         self.usage += report.usage;
         self.context.spent.ended(&self.task.id, report.usage);
         self.say_uncounted(&course.attempt.agent, &report);
@@ -104,6 +102,15 @@ impl TaskRun {
             Some(nudge) => AgentRun::Nudged(stopped, nudge),
             None => AgentRun::Stopped(stopped),
         }))
+    }
+
+    /// What differs from the base is this attempt's, unless it has left it as it found it.
+    fn keep_in_mind(&mut self, attempt: &Attempt, change: &Change) {
+        let is_earlier = change.no_op && self.last_change.as_ref().is_some_and(|last| last.tree == change.tree);
+        if !change.files.is_empty() && !is_earlier {
+            let (part, attempt, tree) = (attempt.part, attempt.number, change.tree.clone());
+            self.last_change = Some(LastChange { part, attempt, tree });
+        }
     }
 
     /// Records what the agent left. Work that cannot be recorded is taken away, and stands against the attempt.
@@ -373,7 +380,7 @@ impl TaskRun {
             // The agent itself is what has to be mended; a red check would hide that.
             (Some(detail), failure) if change.no_op && matches!(failure, Some(FailureType::AgentError) | None) => {
                 let (detail, because) = (first_line(detail), &judgement.because);
-                let nothing = if because.starts_with(NOTHING) { "" } else { "; nothing was changed" };
+                let nothing = if because.contains(NOTHING) { "" } else { "; nothing was changed" };
                 let because = format!("{detail}{nothing}; {because}");
                 Judgement { because, ..judgement }
             }

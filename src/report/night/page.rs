@@ -8,7 +8,7 @@ use super::learned::lessons;
 use super::needs::{apply, step};
 use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskChange, TaskState};
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
-use crate::domain::{Flaky, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Usage, Verdict};
+use crate::domain::{Flaky, KeptPatch, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Usage, Verdict};
 use std::collections::HashSet;
 
 /// So many entries of a section are shown; all are in the JSON.
@@ -264,12 +264,16 @@ pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
     }
 }
 
-/// Where the change of the last attempt is that nothing confirmed.
+/// Where what its attempts changed is that nothing confirmed, and of which attempt it is.
 fn kept(task: &NightTask) -> Vec<Line> {
-    let patches = task.kept.iter().take(5);
-    patches
-        .map(|patch| with_code("what its attempts have left, and nothing confirmed, is kept in ", patch, ""))
-        .collect()
+    let of = |path: &str| {
+        let is_it = |patch: &&KeptPatch| path.rsplit('/').next() == Some(patch.file.as_str());
+        let by = task.patches.iter().find(is_it);
+        by.map_or("its attempts have".to_owned(), |patch| format!("attempt {} has", patch.attempt))
+    };
+    let words =
+        |path: &String| with_code(&format!("what {} left, and nothing confirmed, is kept in ", of(path)), path, "");
+    task.kept.iter().take(5).map(words).collect()
 }
 
 /// Tasks that stand among what needs a person are not told again.

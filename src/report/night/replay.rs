@@ -367,6 +367,7 @@ impl Replay {
             after: Vec::new(),
             cause: None,
             kept: Vec::new(),
+            patches: Vec::new(),
             stop: None,
             person: Vec::new(),
             risk: None,
@@ -609,6 +610,11 @@ impl Replay {
         ended.cause.clone_from(said.cause);
         ended.stop = report.and_then(|report| report.stop);
         ended.files = report.map(|report| report.files.clone()).unwrap_or_default();
+        if let Some(patch) = report.and_then(|report| report.patch.clone()) {
+            // It was written over.
+            ended.patches.retain(|before| before.file != patch.file);
+            ended.patches.push(patch);
+        }
         (ended.in_work, ended.landing) = (false, false);
         let last = ended.attempts.last().map(|attempt| self.attempts[*attempt].attempt).filter(|_| confirmed);
         ended.solved_at = report.and_then(|report| report.solved_at).or(last);

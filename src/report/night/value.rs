@@ -1,9 +1,9 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::{
-    ChangeSize, Ending, Exposure, Fit, Flaky, HealOutcome, LessonsOver, LineProblem, MergeOutcome, Proof, ProofHunks,
-    ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, TestsTurned, Timestamp,
-    Unmerged, Usage, Verdict,
+    ChangeSize, Ending, Exposure, Fit, Flaky, HealOutcome, KeptPatch, LessonsOver, LineProblem, MergeOutcome, Proof,
+    ProofHunks, ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, TestsTurned,
+    Timestamp, Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
 use serde::Serialize;
@@ -210,6 +210,9 @@ pub struct NightTask {
     pub cause: Option<String>,
     /// The patch files that keep what its last attempt changed where nothing confirmed it, from the project's directory.
     pub kept: Vec<String>,
+    /// The attempts that those patch files are of, as far as their tasks' ends say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<KeptPatch>,
     /// What stands in the way, where it is nothing about the work.
     pub stop: Option<Stop>,
     /// What a person must do before it can go on.

@@ -110,7 +110,7 @@ pub use lesson::{LessonChange, LessonEvent, LessonWriter};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use notice::{Notice, NoticeKind};
 pub use numbered::{Cases, is_numbered_by_place};
-pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
+pub use outcome::{KeptPatch, Needs, RunReport, RunTotals, Stop, TaskReport};
 pub use passed::PassedAttempt;
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};

@@ -1,0 +1,34 @@
+//! The morning page of nights that did not go well: every sentence holds of the attempt, the agent or the work that it is about.
+
+use super::project::Project;
+use serde_json::json;
+
+/// The page as text.
+fn page(project: &Project) -> String {
+    project.run(&["report"]).exits(0).stdout.clone()
+}
+
+#[test]
+fn an_attempt_that_changed_nothing_says_so_and_a_patch_names_its_attempt() {
+    let project = Project::new("[ $REFLEXION_ATTEMPT != 2 ] || echo almost > answer.txt");
+    project.config(|config| {
+        config["maxAttempts"] = 3.into();
+        // The third attempt goes on from what the second one has left.
+        config["retry"] = json!({ "start": "continue" });
+    });
+    let ran = project.run(&["overnight"]);
+    ran.exits(1).says("warning: what attempt 2 changed, which is not merged, is kept in ");
+    ran.says("attempt 1: false_done, check `answer` is red (exit status 1); nothing was changed\n");
+    let told = page(&project);
+    assert!(told.contains("what attempt 2 has left, and nothing confirmed, is kept in `.reflection/runs/"), "{told}");
+    let of = |attempt: u32| {
+        let begin = format!("attempt {attempt} (");
+        told.lines().find(|line| line.contains(&begin)).unwrap_or_else(|| panic!("{begin} is not in:\n{told}"))
+    };
+    assert!(of(1).ends_with("check `answer` is red (exit status 1); nothing was changed"), "{told}");
+    assert!(of(2).ends_with("check `answer` is red (exit status 1)"), "{told}");
+    let of_earlier = "nothing was changed in this attempt; what differs from the base is of an earlier one: answer.txt";
+    assert!(of(3).ends_with(of_earlier), "{told}");
+    let patches = &project.run(&["report", "--json"]).json()["tasks"][0]["patches"].clone();
+    assert_eq!(*patches, json!([{ "file": "a.unconfirmed.patch", "attempt": 2 }]));
+}

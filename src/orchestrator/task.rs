@@ -522,6 +522,7 @@ impl TaskRun {
         };
         let flaky = judged.doubts.flaky.clone();
         let signature = judged.shown().map(|c| c.signature.fingerprint.clone());
+        let (red, answer) = (judged.red_check(), judged.said_last());
         let entry = JournalEntry::AttemptJudged {
             task: self.task.id.clone(),
             subtask,
@@ -537,6 +538,8 @@ impl TaskRun {
             proof_hunks: judged.proof_hunks.clone(),
             tests: judged.tests,
             failure: judged.judgement.failure,
+            red,
+            answer,
             person: judged.judgement.person,
             risk: Some(judged.risk),
             flaky,

@@ -65,7 +65,7 @@ fn came(attempt: &NightAttempt) -> (Mark, String) {
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
     match (attempt.verdict, attempt.fate) {
         (Some(Verdict::Confirmed), _) => (Mark::Good, format!("confirmed{why}")),
-        (Some(Verdict::FalseDone), _) => (Mark::Bad, format!("stopped as if it were done, and it was not{why}")),
+        (Some(Verdict::FalseDone), _) => (Mark::Bad, format!("stopped by itself, and it was not done{why}")),
         (Some(Verdict::Failed), _) => (Mark::Bad, format!("failed{why}")),
         (Some(Verdict::Unverifiable), _) => (Mark::Review, format!("nothing could verify it{why}")),
         (None, Fate::Working) => (Mark::Open, "still working".to_owned()),

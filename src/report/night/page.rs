@@ -17,6 +17,8 @@ pub(super) const SHOWN: usize = 200;
 const TITLE: usize = 160;
 pub(super) const CAUSE: usize = 800;
 pub(super) const LESSON: usize = 500;
+/// So much of what an agent said last.
+const ANSWER: usize = 700;
 
 /// A report, ready to be printed.
 pub(super) struct Page {
@@ -230,6 +232,7 @@ fn need_item(night: &Night, need: &Need) -> Item {
     }
     let is_below = matches!(need.kind, NeedKind::Review | NeedKind::Failed);
     if let ([task], true) = (tasks.as_slice(), !is_below && !is_confirmed_last(night, need)) {
+        lines.extend(last_said(night, task));
         lines.extend(kept(task));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
@@ -262,6 +265,28 @@ pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
         (None, TaskState::Working | TaskState::Open | TaskState::Blocked) => open_item(night, task, times),
         (None, TaskState::Closed) => closed_item(task),
     }
+}
+
+/// What a red check runs and what it said, and what the agent said last, of the attempt that was judged last.
+fn last_said(night: &Night, task: &NightTask) -> Vec<Line> {
+    let judged = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
+    let Some(last) = judged.into_iter().find(|attempt| attempt.fate == Fate::Judged) else { return Vec::new() };
+    let red = last.red.as_ref().map(|check| {
+        let run = with_code(&format!("check `{}` runs ", foreign(&check.name, 60)), &check.run, "");
+        let said = check.line.iter().flat_map(|line| with_code("; it printed ", line, ""));
+        run.into_iter()
+            .flat_map(|piece| match piece {
+                Piece::Text(words) => ticked(&words),
+                code @ Piece::Code(_) => vec![code],
+            })
+            .chain(said)
+            .collect()
+    });
+    let answer = last.answer.as_ref().map(|answer| {
+        let said = foreign(answer, ANSWER);
+        text(format!("the agent of attempt {} said last, which decides nothing: “{said}”", last.attempt))
+    });
+    red.into_iter().chain(answer).collect()
 }
 
 /// Where what its attempts changed is that nothing confirmed, and of which attempt it is.
@@ -384,6 +409,7 @@ fn unchanged(night: &Night) -> Section {
 
 fn unchanged_item(night: &Night, task: &NightTask) -> Item {
     let mut lines: Vec<Line> = shown_by(night, task).into_iter().collect();
+    lines.extend(last_said(night, task));
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
     let look = super::needs::look(night, task).map(|look| Step { does: "read what the agent answered", ..look });
@@ -511,6 +537,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
     lines.extend(flaky(night, task));
+    lines.extend(last_said(night, task));
     lines.extend(kept_earlier(task));
     lines.extend(kept(task));
     let spent = usage(&task.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
@@ -531,7 +558,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
     match verdict {
-        Some(Verdict::FalseDone) => "the agent stopped as if it were done, and it is not",
+        Some(Verdict::FalseDone) => "the agent stopped by itself, and it is not done",
         Some(Verdict::Failed) => "failed",
         Some(Verdict::Unverifiable) => "unverifiable",
         Some(Verdict::Confirmed) => "confirmed",

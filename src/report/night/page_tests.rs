@@ -72,7 +72,7 @@ fn what_nobody_reported_is_no_zero() {
 fn a_task_tells_its_attempts_with_their_lessons_in_one_place() {
     let told = both_learned([KEEP, "Other."]);
     let said = words(&text(&told, &times()));
-    let chain = "✗ attempt 1 (claude, 10 s, 110 tokens, $0.50): stopped as if it were done, and it was not: check `test` is red \
+    let chain = "✗ attempt 1 (claude, 10 s, 110 tokens, $0.50): stopped by itself, and it was not done: check `test` is red \
                  lesson: Keep the tests as they are. \
                  ✓ attempt 2 (claude, 10 s, 110 tokens, $0.50): confirmed";
     assert!(said.contains(chain), "{said}");

@@ -436,6 +436,8 @@ impl Replay {
             ending: None,
             verdict: None,
             because: String::new(),
+            red: None,
+            answer: None,
             flaky: Vec::new(),
             risk: None,
             usage: Usage::default(),
@@ -482,6 +484,8 @@ impl Replay {
             risk,
             flaky,
             failure,
+            red,
+            answer,
             reflection,
             reflection_usage,
             judging_usage,
@@ -517,6 +521,8 @@ impl Replay {
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
+        judged.red.clone_from(red);
+        judged.answer.clone_from(answer);
         judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);
         judged.reflection.clone_from(reflection);

@@ -475,7 +475,7 @@ fn what_failed_says_why_and_where_its_work_is() {
     assert_eq!(commands[..2], expected);
     assert_eq!(commands[2..], ["reflexion run a --again --max-attempts 2", "reflexion task reopen a"]);
     let said = words(&text(&night, &times()));
-    assert!(said.contains("the agent stopped as if it were done, and it is not: not solved"), "{said}");
+    assert!(said.contains("the agent stopped by itself, and it is not done: not solved"), "{said}");
     // Each of it once.
     for once in
         ["the last: check `test` is red", "kept in `kept/a.patch`", "git apply --3way kept/a.patch", "task reopen a"]

@@ -2,8 +2,8 @@
 
 use crate::domain::{
     ChangeSize, Ending, Exposure, Fit, Flaky, HealOutcome, KeptPatch, LessonsOver, LineProblem, MergeOutcome, Proof,
-    ProofHunks, ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, TestsTurned,
-    Timestamp, Unmerged, Usage, Verdict,
+    ProofHunks, RedCheck, ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId,
+    TestsTurned, Timestamp, Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
 use serde::Serialize;
@@ -339,6 +339,12 @@ pub struct NightAttempt {
     pub verdict: Option<Verdict>,
     /// Why, in words.
     pub because: String,
+    /// The red check that it shows, where no test is named in what that printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red: Option<RedCheck>,
+    /// What the agent said last, where it is not confirmed, or nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// Checks that failed, and of which that says nothing about the work.
     pub flaky: Vec<Flaky>,
     /// The risk of its change.

@@ -2,8 +2,8 @@
 
 use super::{
     Again, AttemptCount, Ending, Exposure, FailureType, Fit, Flaky, HealOutcome, Proof, ProofHunks, ProofRuns,
-    Proposal, ReflectionId, Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom, TaskId,
-    TaskReport, TestsTurned, Timestamp, TreeId, Usage, Verdict,
+    Proposal, RedCheck, ReflectionId, Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom,
+    TaskId, TaskReport, TestsTurned, Timestamp, TreeId, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -266,6 +266,12 @@ pub enum JournalEntry {
         /// What kind of failure it is, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<FailureType>,
+        /// The red check that it shows, where no test is named in what that printed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        red: Option<RedCheck>,
+        /// What the agent said last, in one line: of a longer text its end. Only where it is not confirmed, or nothing was changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<String>,
         /// What a person must do before anything can go on.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         person: Vec<String>,

@@ -625,6 +625,7 @@ impl TaskRun {
             verdict: judged.judgement.verdict,
             status: completion.status,
             failed: failed.map(|reason| reason.gate.clone()).collect(),
+            proof_runs: judged.proof_runs,
         };
         Ok(self.context.record(entry).await?)
     }

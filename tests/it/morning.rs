@@ -35,7 +35,7 @@ fn an_attempt_that_changed_nothing_says_so_and_a_patch_names_its_attempt() {
 
 #[test]
 fn what_an_agent_says_that_failed_is_read_and_decides_nothing() {
-    let key = "ghp_0123456789abcdefghijklmnopqrstuvwxyzAB";
+    let key = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     let words = format!("I changed nothing, key {key}: the check cannot pass. Please decide: <i>fractions</i> or not?");
     let project = Project::new(&format!("head -c 3000 /dev/zero | tr '\\0' 'x'; echo; echo '{words}'"));
     let run = "echo building; echo 'AssertionError: (8, 0.94)'; echo; exit 1";

@@ -2,7 +2,7 @@
 
 use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
 use super::words::{foreign, pathspec, plural, quoted};
-use crate::domain::{Ending, MergeOutcome, Proof, RunKind, Stop, Verdict};
+use crate::domain::{Ending, MergeOutcome, Proof, Ran, RunKind, Stop, Verdict};
 use std::collections::BTreeMap;
 
 pub(super) fn step(command: impl Into<String>, does: &'static str) -> Step {
@@ -274,7 +274,8 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
 /// Of a bug whose tests alone turned its check green: how such work is refuted from now on.
 fn only_the_fix(task: &NightTask) -> Option<Step> {
     let command = || format!("reflexion task edit {} --expects fix", task.id);
-    (task.by_tests_alone && task.is_loose_bug)
+    let by_tests_alone = task.proof_runs.is_some_and(|runs| (runs.c, runs.t) == (Some(Ran::Red), Some(Ran::Green)));
+    (by_tests_alone && task.is_loose_bug)
         .then(|| step(command(), "count only a fix of the code, before you open it again"))
 }
 

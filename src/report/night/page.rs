@@ -6,7 +6,9 @@ use super::change::{see, turned};
 use super::figures::{Figure, figures};
 use super::learned::lessons;
 use super::needs::{apply, step};
-use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskChange, TaskState};
+use super::value::{
+    AskedForTest, Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskChange, TaskState,
+};
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
 use crate::domain::{Flaky, KeptPatch, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Usage, Verdict};
 use std::collections::HashSet;
@@ -432,9 +434,16 @@ fn shown_by(night: &Night, task: &NightTask) -> Option<Line> {
     Some(ticked(&format!("attempt {} was confirmed: {}", last.attempt, foreign(&last.because, CAUSE))))
 }
 
-/// Whether its last attempt was asked for a test, and what came of it.
-fn asked_for_test(night: &Night, task: &NightTask) -> Option<&'static str> {
-    Some(night.attempts.get(*task.attempts.last()?)?.asked_for_test?.words())
+/// Whether its last attempt was asked for a test, and what came of it; else what the tests show that it has and that do not prove it. And what would.
+fn asked_for_test(night: &Night, task: &NightTask) -> Option<String> {
+    const WANTED: &str = "what would prove it: a test that fails, by what it asserts and not with an error, without the change or with a mistake in it";
+    let last = night.attempts.get(*task.attempts.last()?)?;
+    let is_open = task.proof == Some(Proof::StayedGreen);
+    let own = || Some(format!("its new test {}", task.proof_runs?.tests_show()?.words()));
+    let words = last.asked_for_test.map(|asked| asked.words(last.test_shows));
+    let words = words.or_else(|| own().filter(|_| is_open))?;
+    let is_wanted = is_open && last.asked_for_test != Some(AskedForTest::Nothing);
+    Some(if is_wanted { format!("{words}; {WANTED}") } else { words })
 }
 
 /// At most this many files of a task are named.

@@ -2,8 +2,8 @@
 
 use crate::domain::{
     ChangeSize, Ending, Exposure, Fit, Flaky, HealOutcome, KeptPatch, LessonsOver, LineProblem, MergeOutcome, Proof,
-    ProofHunks, RedCheck, ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId,
-    TestsTurned, Timestamp, Unmerged, Usage, Verdict,
+    ProofHunks, ProofRuns, RedCheck, ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom,
+    TaskId, TestsShow, TestsTurned, Timestamp, Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
 use serde::Serialize;
@@ -197,9 +197,9 @@ pub struct NightTask {
     /// What its work that is kept changes, as far as the repository was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<TaskChange>,
-    /// Its last judged change is green with its own tests alone, and red with the tests as they were.
+    /// The runs that show what its last judged change proves.
     #[serde(skip)]
-    pub(super) by_tests_alone: bool,
+    pub(super) proof_runs: Option<ProofRuns>,
     /// It is a bug of which no fix is expected, as the task list says: changed tests alone may count.
     #[serde(skip)]
     pub(super) is_loose_bug: bool,
@@ -331,6 +331,9 @@ pub struct NightAttempt {
     /// It was asked for a test of its work, and what came of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_for_test: Option<AskedForTest>,
+    /// What the test shows that was written then and left out, as far as runs say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_shows: Option<TestsShow>,
     /// What became of it.
     pub fate: Fate,
     /// Why the agent stopped.
@@ -371,22 +374,31 @@ pub enum AskedForTest {
     Proves,
     /// It wrote nothing then: the one that it had written before fails without the work, as was found out then.
     HadOne,
-    /// What it wrote does not, and was left out.
+    /// What it wrote does not prove the work, and was left out: [`NightAttempt::test_shows`] says why.
     LeftOut,
     /// It wrote nothing, or nothing is known of it.
     Nothing,
 }
 
 impl AskedForTest {
-    /// The same in words.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Proves => "a test was asked for, and the one that was written fails without the change",
-            Self::HadOne => "a test was asked for; the one that was there already fails without the change",
-            Self::LeftOut => {
-                "a test was asked for; what was written then does not fail without the change, and was left out"
+    /// The same in words; `shows` is what the test shows that was left out.
+    pub(super) fn words(self, shows: Option<TestsShow>) -> String {
+        match (self, shows) {
+            (Self::Proves, _) => {
+                "a test was asked for, and the one that was written fails without the change".to_owned()
             }
-            Self::Nothing => "a test that fails without the change by what it asserts was asked for, and none came",
+            (Self::HadOne, _) => {
+                "a test was asked for; the one that was there already fails without the change".to_owned()
+            }
+            (Self::LeftOut, Some(shows)) => {
+                format!("a test was asked for; what was written then {}, and was left out", shows.words())
+            }
+            (Self::LeftOut, None) => {
+                "a test was asked for; what was written then does not prove the change, and was left out".to_owned()
+            }
+            (Self::Nothing, _) => {
+                "a test that fails without the change by what it asserts was asked for, and none came".to_owned()
+            }
         }
     }
 }

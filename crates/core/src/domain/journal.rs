@@ -188,6 +188,9 @@ pub enum JournalEntry {
         /// The gates that failed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         failed: Vec<String>,
+        /// The runs that its proof rests on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof_runs: Option<ProofRuns>,
     },
     /// Result: a turn was stopped so that something could be said to the agent; it is not judged.
     TurnNudged {

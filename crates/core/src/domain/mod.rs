@@ -135,7 +135,7 @@ pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{Rights, TrustItem, TrustKind};
 pub use unmerged::Unmerged;
-pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, Verdict};
+pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, TestsShow, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.
 pub type Timestamp = jiff::Timestamp;

@@ -221,8 +221,9 @@ impl ProofRuns {
     /// What the runs said, in words; none if there is nothing to say.
     #[must_use]
     pub fn words(&self) -> Option<String> {
+        // What failed before may fail still.
         let ran = |what: &str, ran: Option<Ran>| {
-            Some(format!("{what}: {}", if ran? == Ran::Green { "green" } else { "red" }))
+            Some(format!("{what}: {}", if ran? == Ran::Green { "no new failure" } else { "red" }))
         };
         let all = [ran("with the old tests", self.c), ran("with the tests alone", self.t)];
         let mutants = self.mutants.map(|m| format!("mistakes noticed: {} of {}", m.killed, m.killed + m.survived));

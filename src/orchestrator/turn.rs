@@ -240,8 +240,12 @@ impl TaskRun {
         if self.context.cancel.is_cancelled() {
             return Ok(None);
         }
+        let expects = self.expects(course.attempt.part);
+        let known_red =
+            |check: &CheckReport| check.is_known_red(&checks, &prepared.baseline, expects, &self.task.allow);
         for check in &checks {
-            self.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
+            let (name, status, as_at_base) = (check.spec.name.clone(), check.status.clone(), known_red(check));
+            self.publish(EventKind::Checked { name, status, as_at_base });
         }
         self.say_rules_changed(course, &stopped.change, &workspace.prefix());
         let protected = protected(&prepared.protect, &stopped.change, &workspace.prefix());

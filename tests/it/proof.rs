@@ -615,6 +615,7 @@ fn lines_that_no_check_notices_are_named() {
         page.contains("no check tells calc.py:6 from what was there; not noticed by any check: extra.py"),
         "{page}"
     );
+    assert_eq!(page.matches("not noticed by any check: extra.py").count(), 1, "said once of a task: {page}");
     // Nothing is run for what may have no run.
     let none = |proof: Value| {
         let project = Project::new("sed -i '2s/a - b/a + b/; 6s/a - b/a - b + 0/' calc.py");

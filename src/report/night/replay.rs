@@ -367,6 +367,8 @@ impl Replay {
             change: None,
             proof_runs: None,
             is_loose_bug: false,
+            expects_nothing: false,
+            brought_in: false,
             after: Vec::new(),
             cause: None,
             kept: Vec::new(),
@@ -441,6 +443,7 @@ impl Replay {
             verdict: None,
             because: String::new(),
             red: None,
+            signature: None,
             answer: None,
             flaky: Vec::new(),
             risk: None,
@@ -489,6 +492,7 @@ impl Replay {
             flaky,
             failure,
             red,
+            signature,
             answer,
             reflection,
             reflection_usage,
@@ -526,6 +530,7 @@ impl Replay {
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
         judged.red.clone_from(red);
+        judged.signature.clone_from(signature);
         judged.answer.clone_from(answer);
         judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);

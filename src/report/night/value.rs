@@ -49,6 +49,9 @@ pub struct Night {
     pub last_sign_at: Option<Timestamp>,
     /// The branch that confirmed work was merged into, if any was.
     pub integration: Option<String>,
+    /// That branch is in one of the user's since: the one that is checked out, or the main one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub brought_in: bool,
     /// What to do next about the whole run.
     pub next: Vec<Step>,
     /// How many tasks stand where.
@@ -203,6 +206,12 @@ pub struct NightTask {
     /// It is a bug of which no fix is expected, as the task list says: changed tests alone may count.
     #[serde(skip)]
     pub(super) is_loose_bug: bool,
+    /// The task list expects no change of it.
+    #[serde(skip)]
+    pub(super) expects_nothing: bool,
+    /// It is in a branch of the user's since: the one that is checked out, or the main one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub brought_in: bool,
     /// The tasks that were done before it, as the task list says.
     #[serde(skip)]
     pub(super) after: Vec<TaskId>,
@@ -345,6 +354,9 @@ pub struct NightAttempt {
     /// The red check that it shows, where no test is named in what that printed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub red: Option<RedCheck>,
+    /// What the failure looks like.
+    #[serde(skip)]
+    pub(super) signature: Option<String>,
     /// What the agent said last, where it is not confirmed, or nothing was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<String>,

@@ -107,7 +107,7 @@ fn a_test_that_is_turned_round_proves_nothing() {
     let grows = "sed -i 's/def add(a, b): return a - b/def add(a, b, more=0): return a - b + more/' calc.py; \
                  sed -i 's/add(1, 2), 3/add(1, 2, 4), 3/' test_calc.py";
     let (ends, both) = (("unverifiable", None), Some((Some("red"), Some("red"))));
-    let changed = "passes only with the tests that the attempt has changed: with the tests as they were";
+    let changed = "only with the tests that the attempt has changed: with the tests as they were";
     check(&Case { agent: grows, ends, runs: both, says: changed, ..CASE });
     // A file that has only grown may have a new test, too.
     let grown = format!("{ADDS}; printf '  def test_n(self): self.assertEqual(calc.add(2, 2), 4)\\n' >> test_calc.py");

@@ -308,7 +308,7 @@ fn done(night: &Night) -> Section {
     let mut section = section("done", title, &tasks, |task| done_item(night, task));
     if let Some(branch) = &night.integration {
         section.lead.push(with_code(
-            "Each was checked on top of those that were merged before it on ",
+            "Each that was merged was checked on top of those before it on ",
             branch,
             if night.brought_in {
                 "; the riskiest stand first here. It is merged into a branch of yours since."

@@ -216,3 +216,20 @@ fn what_was_committed_in_between_is_in_one_branch_with_what_was_merged_since() {
     assert!(!after.contains("is not in it") && !after.contains("git merge"), "{after}");
     assert!(after.contains("One of them is merged into a branch of yours since. Nothing needs you."), "{after}");
 }
+
+#[test]
+fn new_tests_that_prove_nothing_are_told_with_what_would() {
+    let check = |runs: Value, expected: &str| {
+        let mut confirmed = judged("a", 1, "confirmed");
+        (confirmed["proof"], confirmed["proofRuns"]) = (json!("stayed_green"), runs);
+        let ends = json!({"branch": "reflexion/r1/a", "proof": "stayed_green"});
+        let ends = ended("a", json!("confirmed"), "closed", ends);
+        let all = [started("run", &["a"]), task("a"), attempt("a", 1, &[]), confirmed, ends, over()];
+        let said = words(&text(&night(&all), &times()));
+        let expected = format!("its new test {expected}; what would prove it: a test that fails, by what it asserts");
+        assert!(said.contains(&expected), "{expected} is not in {said}");
+    };
+    check(json!({"c": "green", "t": "green"}), "does not fail without the change");
+    let unknown = "fails without the change, but nothing shows that it would notice a mistake in the new code";
+    check(json!({"c": "green", "t": "red"}), unknown);
+}

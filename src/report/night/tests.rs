@@ -495,7 +495,7 @@ fn an_attempt_that_changed_nothing_hides_none_that_did() {
         vec![started("overnight", &["a"]), task("a"), attempt("a", 1, &[]), first, attempt("a", 2, &[]), second];
     all.extend([ended("a", json!("false_done"), "blocked", cause), over()]);
     let said = words(&text(&night(&all), &times()));
-    assert!(said.contains("it was not: check `test` is red; nothing but tests was changed: t.py"), "{said}");
+    assert!(said.contains("it was not done: check `test` is red; nothing but tests was changed: t.py"), "{said}");
 }
 
 #[test]

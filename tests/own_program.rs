@@ -8,7 +8,7 @@
 mod project;
 
 use project::{Project, RIGHT_AT_TWO, Ran};
-use reflexion::domain::{ChangeOf, JournalEntry};
+use reflexion::domain::ChangeOf;
 use reflexion::layer::{BoxError, Svc};
 use reflexion::services::{RecentQuery, Runs, Storage};
 use reflexion::storage::{InMemoryStorage, MemoryRuns};
@@ -46,12 +46,7 @@ async fn in_memory() -> Result<(MemoryRuns, InMemoryStorage), BoxError> {
     for run in app.0.list()? {
         let mut reader = app.0.open(&run);
         reader.read_on()?;
-        let base = reader.log().entries.iter().find_map(|logged| match &logged.entry {
-            JournalEntry::RunStarted { plan, .. } => plan.base.clone(),
-            _ => None,
-        });
-        let branch = format!("reflexion/{run}/a");
-        changes.extend(base.map(|base| ChangeOf::Branch { base, branch }));
+        changes.push(ChangeOf(format!("reflexion/{run}/a")));
         runs = runs.with(reader.log().clone(), []);
     }
     let shown = app.0.changes(&changes);

@@ -83,7 +83,9 @@ impl<'a> Compared<'a> {
             (item, has, before.map(|i| gone.remove(i).clone()))
         });
         let named = compared.collect();
-        Ok(Self { named, gone: gone.into_iter().cloned().collect() })
+        // Runs that are not begun yet are not gone.
+        let gone = gone.into_iter().filter(|item| item.kind != TrustKind::Runs).cloned().collect();
+        Ok(Self { named, gone })
     }
 
     fn missing(&self) -> Vec<&TrustItem> {

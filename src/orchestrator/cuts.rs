@@ -145,6 +145,8 @@ impl CutOff {
             proof_hunks: None,
             tests: None,
             failure: Some(FailureType::AgentError),
+            red: None,
+            answer: None,
             person: Vec::new(),
             risk: None,
             flaky: Vec::new(),

@@ -4,7 +4,7 @@ use super::course::Judged;
 use super::course::shown_diff;
 use super::machine::Input;
 use super::past_failure::{PastChange, PastFailure};
-use super::task_run::{TaskPlan, TaskRun};
+use super::task_run::{LastChange, TaskPlan, TaskRun};
 use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
     ChangedLine, CheckReport, CheckScope, Ending, FailedCheck, FailureContext, FailureType, LessonFollowed, Output,
@@ -82,9 +82,9 @@ impl TaskRun {
         let (files, of_change) = kept.map_or_else(|| (changed(), None), |kept| (kept.files, kept.of_change));
         let (number, of_change) = of_change.unwrap_or_else(|| (last.attempt, judgement.because.clone()));
         let diff_text = diff.as_ref().map(shown_diff).unwrap_or_default();
+        self.progress.last_change = diff.map(|_| LastChange { part, attempt: number, tree: tree.clone() });
         let change = PastChange { number, because: of_change, files, diff: diff_text };
         let failure = PastFailure { part, number: last.attempt, because, check, change };
-        self.progress.last_change = diff.map(|_| (part, tree.clone()));
         self.progress.last_failure = Some(failure);
     }
 }

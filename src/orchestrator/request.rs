@@ -77,7 +77,7 @@ impl TaskRun {
                 changed_by: last.change.number,
                 files: &last.change.files,
                 diff: &last.change.diff,
-                goes_on: self.progress.last_change.as_ref().is_some_and(|(_, left)| *left == attempt.from),
+                goes_on: self.progress.last_change.as_ref().is_some_and(|last| last.tree == attempt.from),
                 after_parts: attempt.part > 0,
                 dirs: &dirs,
             }),

@@ -10,9 +10,9 @@ use super::newest::NewestAttempts;
 use super::queue::Queue;
 use super::verdict::Judgement;
 use crate::domain::{
-    Again, AttemptCount, ChangeSize, Ending, JournalEntry, MergeOutcome, Proof, ProofHunks, ProofRuns, Risk, RunId,
-    RunPlan, SessionId, Status, SubtaskId, Task, TaskId, TaskList, TaskMark, TaskReport, Timestamp, TreeId, TurnsUsage,
-    Usage, Verdict,
+    Again, AttemptCount, ChangeSize, Ending, FailureType, JournalEntry, MergeOutcome, Proof, ProofHunks, ProofRuns,
+    Risk, RunId, RunPlan, SessionId, Status, SubtaskId, Task, TaskId, TaskList, TaskMark, TaskReport, Timestamp,
+    TreeId, TurnsUsage, Usage, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -509,13 +509,12 @@ pub(super) fn replayed(inputs: Vec<Input>, base: &TreeId) -> impl Iterator<Item 
     })
 }
 
-/// Equal texts are the same failure.
-pub(super) fn failure_key(
-    failure: Option<crate::domain::FailureType>,
-    signature: Option<&str>,
-    because: &str,
-) -> String {
-    format!("{failure:?} {}", signature.unwrap_or(because))
+/// Equal texts are the same failure. Work that fails with the same signature does, whether that is what was changed or that nothing was.
+pub(super) fn failure_key(failure: Option<FailureType>, signature: Option<&str>, because: &str) -> String {
+    match (failure, signature) {
+        (Some(failure), Some(signature)) if failure.is_of_work() => signature.to_owned(),
+        _ => format!("{failure:?} {}", signature.unwrap_or(because)),
+    }
 }
 
 #[cfg(test)]
@@ -526,6 +525,14 @@ mod tests {
     fn journal<const N: usize>(entries: [(i64, serde_json::Value); N]) -> PastRun {
         let entry = |(second, json)| (Timestamp::from_second(second).unwrap(), serde_json::from_value(json).unwrap());
         replay(&entries.map(entry))
+    }
+
+    #[test]
+    fn work_that_fails_alike_does_so_where_nothing_was_changed_too() {
+        let key = |failure| failure_key(Some(failure), Some("v1:x"), "red");
+        assert_eq!(key(FailureType::EmptyChange), key(FailureType::FalseDone));
+        assert_ne!(key(FailureType::AgentError), key(FailureType::FalseDone));
+        assert_ne!(failure_key(None, None, "a"), failure_key(None, None, "b"));
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub(super) fn empty_report(task: &Task) -> TaskReport {
         by_hand: None,
         branch: None,
         kept: None,
+        patch: None,
         merged: None,
         needs: None,
         risk: None,

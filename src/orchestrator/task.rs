@@ -9,12 +9,12 @@ use super::machine::{Effect, End, Input, Landing, Patience, Plan, State};
 use super::resume::LastJudged;
 use super::spent::Of;
 use super::sum_up::millis;
-use super::task_run::{Prepared, TaskRun, TaskRunError};
+use super::task_run::{LastChange, Prepared, TaskRun, TaskRunError};
 use super::waiting::jitter;
 use super::{machine, resume};
 use crate::domain::{
-    AttemptCount, Ending, EventKind, JournalEntry, Needs, Proof, RunKind, Status, Stop, TaskMark, TaskReport, TreeId,
-    Verdict, checked_otherwise, later,
+    AttemptCount, Ending, EventKind, JournalEntry, KeptPatch, Needs, Proof, RunKind, Status, Stop, TaskMark,
+    TaskReport, TreeId, Verdict, checked_otherwise, later,
 };
 use crate::prompt::one_line;
 use crate::services::{CommitRequest, Workspace, lines_of_work};
@@ -266,6 +266,7 @@ impl TaskRun {
         };
         let flaky = judged.doubts.flaky.clone();
         let signature = judged.shown().map(|c| c.signature.fingerprint.clone());
+        let (red, answer) = (judged.red_check(), judged.said_last());
         let entry = JournalEntry::AttemptJudged {
             task: self.plan.task.id.clone(),
             subtask,
@@ -281,6 +282,8 @@ impl TaskRun {
             proof_hunks: judged.proof_hunks.clone(),
             tests: judged.tests,
             failure: judged.judgement.failure,
+            red,
+            answer,
             person: judged.judgement.person,
             risk: Some(judged.risk),
             flaky,
@@ -334,11 +337,16 @@ impl TaskRun {
     }
 
     /// What was paid for and not confirmed is kept as a patch.
-    async fn keep_unconfirmed(&self, workspace: &dyn Workspace) {
-        let Some((part, tree)) = &self.progress.last_change else { return };
+    async fn keep_unconfirmed(&mut self, workspace: &dyn Workspace) {
+        let Some(LastChange { part, attempt, tree }) = &self.progress.last_change else { return };
+        let what = format!("what attempt {attempt} changed, which is not merged,");
         let message = match workspace.save_patch(tree, &self.plan.parts[*part].id).await {
-            Ok(path) => format!("the last attempt's change, which is not merged, is kept in {}", path.display()),
-            Err(error) => format!("the last attempt's change, which is not merged, could not be kept: {error}"),
+            Ok(path) => {
+                let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+                self.progress.report.patch = Some(KeptPatch { file, attempt: *attempt });
+                format!("{what} is kept in {}", path.display())
+            }
+            Err(error) => format!("{what} could not be kept: {error}"),
         };
         self.plan.publish(EventKind::Warning { message });
     }

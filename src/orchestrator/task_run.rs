@@ -70,6 +70,16 @@ impl From<WorkspaceError> for TaskRunError {
     }
 }
 
+/// A recorded change.
+pub(super) struct LastChange {
+    /// The part, counted from 0.
+    pub part: usize,
+    /// The attempt that made it.
+    pub attempt: u32,
+    /// The files with it.
+    pub tree: TreeId,
+}
+
 /// One task in one run: what is fixed about it, how far it has come, and where it is worked on.
 pub(super) struct TaskRun {
     pub plan: TaskPlan,
@@ -96,8 +106,8 @@ pub(super) struct Progress {
     pub last_failure: Option<PastFailure>,
     /// The same of the attempt before the one that was judged last.
     pub failed_before: Option<PastFailure>,
-    /// The newest recorded change and its part: kept as a patch unless it ends on a branch.
-    pub last_change: Option<(usize, TreeId)>,
+    /// The newest recorded change: kept as a patch unless it ends on a branch.
+    pub last_change: Option<LastChange>,
     /// Where the agent of the next attempt may go on.
     pub resume: Option<ResumePoint>,
     /// The attempt that was judged last.

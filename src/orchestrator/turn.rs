@@ -2,12 +2,12 @@
 
 use super::attempt::{first_line, in_short};
 use super::checking::{changed_outside, rewrote, rewrote_data};
-use super::course::{AgentRun, Course, Judged, Stopped, shown_diff};
+use super::course::{AgentRun, Attempt, Course, Judged, Stopped, shown_diff};
 use super::nudge::{Nudge, Nudger};
 use super::past_failure::OldFailures;
 use super::proof::Proven;
 use super::spent::{Of, UsedUp};
-use super::task_run::{Prepared, TaskPlan, TaskRun, TaskRunError};
+use super::task_run::{LastChange, Prepared, Progress, TaskPlan, TaskRun, TaskRunError};
 use super::turns::Turn;
 use super::verdict::{Evidence, Judgement, NOTHING};
 use super::{results, review, turns, verdict};
@@ -88,9 +88,7 @@ impl TaskRun {
         let change = self.plan.recorded(workspace, course).await?;
         self.plan.say_left_out(&change.left_out);
         change.remarks.iter().cloned().for_each(|message| self.plan.publish(EventKind::Warning { message }));
-        if !change.files.is_empty() {
-            self.progress.last_change = Some((course.attempt.part, change.tree.clone()));
-        }
+        self.progress.keep_in_mind(&course.attempt, &change);
         self.progress.usage += report.usage;
         self.plan.context.spent.ended(&self.plan.task.id, report.usage);
         self.plan.say_uncounted(&course.attempt.agent, &report);
@@ -173,8 +171,12 @@ impl TaskRun {
         if self.plan.context.cancel.is_cancelled() {
             return Ok(None);
         }
+        let expects = self.plan.expects(course.attempt.part);
+        let known_red =
+            |check: &CheckReport| check.is_known_red(&checks, &prepared.baseline, expects, &self.plan.task.allow);
         for check in &checks {
-            self.plan.publish(EventKind::Checked { name: check.spec.name.clone(), status: check.status.clone() });
+            let (name, status, as_at_base) = (check.spec.name.clone(), check.status.clone(), known_red(check));
+            self.plan.publish(EventKind::Checked { name, status, as_at_base });
         }
         self.plan.say_rules_changed(course, &stopped.change, &workspace.prefix());
         let protected = protected(&prepared.protect, &stopped.change, &workspace.prefix());
@@ -313,6 +315,17 @@ impl TaskRun {
     }
 }
 
+impl Progress {
+    /// What differs from the base is this attempt's, unless it has left it as it found it.
+    fn keep_in_mind(&mut self, attempt: &Attempt, change: &Change) {
+        let is_earlier = change.no_op && self.last_change.as_ref().is_some_and(|last| last.tree == change.tree);
+        if !change.files.is_empty() && !is_earlier {
+            let (part, attempt, tree) = (attempt.part, attempt.number, change.tree.clone());
+            self.last_change = Some(LastChange { part, attempt, tree });
+        }
+    }
+}
+
 impl TaskPlan {
     /// Records what the agent left. Work that cannot be recorded is taken away, and stands against the attempt.
     async fn recorded(&self, workspace: &dyn Workspace, course: &mut Course) -> Result<Change, TaskRunError> {
@@ -411,7 +424,7 @@ impl TaskPlan {
             // The agent itself is what has to be mended; a red check would hide that.
             (Some(detail), failure) if change.no_op && matches!(failure, Some(FailureType::AgentError) | None) => {
                 let (detail, because) = (first_line(detail), &judgement.because);
-                let nothing = if because.starts_with(NOTHING) { "" } else { "; nothing was changed" };
+                let nothing = if because.contains(NOTHING) { "" } else { "; nothing was changed" };
                 let because = format!("{detail}{nothing}; {because}");
                 Judgement { because, ..judgement }
             }
@@ -623,6 +636,7 @@ impl TaskPlan {
             verdict: judged.judgement.verdict,
             status: completion.status,
             failed: failed.map(|reason| reason.gate.clone()).collect(),
+            proof_runs: judged.proof_runs,
         };
         Ok(self.context.record(entry).await?)
     }

@@ -12,7 +12,10 @@ pub fn line(event: &Event) -> Option<String> {
         EventKind::Recorded(entry) => recorded(entry)?,
         EventKind::Warning { message } => format!("warning: {message}"),
         EventKind::Routed { agents, because } => format!("goes to {}, because {because}", agents.join(", then ")),
-        EventKind::Checked { name, status } => match status {
+        EventKind::Checked { name, as_at_base: true, .. } => {
+            format!("check `{name}` is red as at the base, which says nothing of the work")
+        }
+        EventKind::Checked { name, status, .. } => match status {
             CheckStatus::Passed => format!("check `{name}` passed"),
             CheckStatus::Failed => format!("check `{name}` failed"),
             CheckStatus::NotRun { because } => format!("check `{name}` was not run: {because}"),

@@ -1,9 +1,10 @@
 //! What a run did, in one screen.
 
 use super::events::plural;
-use super::night::{Night, by_part, duration};
+use super::night::{Night, NightTask, by_part, duration};
 use crate::domain::{
-    CostSource, Ending, Needs, Proof, RunKind, RunReport, RunStop, RunTotals, Status, TaskReport, Verdict,
+    CostSource, Ending, MergeOutcome, Needs, Proof, Risk, RunKind, RunReport, RunStop, RunTotals, Status, TaskReport,
+    Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,18 +29,18 @@ fn summary(report: &RunReport, told: Option<&Night>) -> String {
     let width = report.tasks.iter().map(|t| t.id.as_str().len()).max().unwrap_or(0);
     for task in &report.tasks {
         let night = told.and_then(|night| Some((night, night.tasks.iter().find(|one| one.id == task.id)?)));
-        let parts = night.map(|(night, task)| by_part(night, task)).unwrap_or_default();
-        push_task(&mut text, task, width, &parts);
+        push_task(&mut text, task, width, night);
     }
     push_totals(&mut text, report, told.and_then(Night::took_ms).unwrap_or(report.totals.duration_ms));
     if report.integration.is_none() {
         push_overlaps(&mut text, report);
     }
-    push_next(&mut text, report);
+    push_next(&mut text, report, told);
     text
 }
 
-fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
+fn push_task(text: &mut String, task: &TaskReport, width: usize, told: Option<(&Night, &NightTask)>) {
+    let parts = told.map(|(night, task)| by_part(night, task)).unwrap_or_default();
     let (mark, verdict) = match (task.verdict, task.by_hand) {
         (Some(Verdict::Confirmed), _) => ("✓", Verdict::Confirmed.as_str()),
         (Some(verdict), _) => ("✗", verdict.as_str()),
@@ -56,7 +57,10 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
     let merged = task.merged.as_ref().map(|commit| format!("  merged as {}", &commit[..commit.len().min(12)]));
     let note = || task.note().map(|note| format!("  {note}"));
     let note = merged.or_else(note).unwrap_or_default();
-    let little = task.proof.filter(|proof| !proof.shows_a_difference());
+    let little = match told {
+        Some((night, told)) => night.wants_look(told),
+        None => task.proof.filter(|proof| !proof.shows_a_difference()),
+    };
     // What a person merges has its reason in a line of its own.
     let is_said = task.needs == Some(Needs::Person);
     let said = little.filter(|_| !is_said).map(|proof| format!("{note}  ({}: look at it yourself)", proof.words()));
@@ -70,15 +74,31 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize, parts: &str) {
         let _ = writeln!(text, "    {:width$}  {parts}", "");
     }
     if task.needs == Some(Needs::Person) {
-        let why = match little {
-            Some(proof) => proof.words(),
-            None => "the runtime does not merge what changes, or was checked by, what steers agents, tools or itself",
-        };
+        let why = left_to_person(task, told.map(|(_, task)| task));
         let _ = writeln!(text, "    {:width$}  needs you: you merge it: {why}", "");
     }
-    if let Some(risk) = task.risk.as_ref().filter(|risk| risk.needs_review) {
-        let _ = writeln!(text, "    {:width$}  needs review: {}", "", risk.reason);
+    if let Some(review) = needs_review(task.risk.as_ref()) {
+        let _ = writeln!(text, "    {:width$}  {review}", "");
     }
+}
+
+/// Why only a person merges it: as the run's journal says it, which the page does, too.
+fn left_to_person(task: &TaskReport, told: Option<&NightTask>) -> String {
+    let merge = told.and_then(|told| told.merges.last());
+    let outcome =
+        merge.map(|merge| &merge.outcome).filter(|outcome| matches!(outcome, MergeOutcome::LeftToPerson { .. }));
+    match (outcome.and_then(MergeOutcome::failed), task.proof.filter(|proof| !proof.shows_a_difference())) {
+        (Some(why), _) => why,
+        (None, Some(proof)) => proof.words().to_owned(),
+        (None, None) => {
+            "the runtime does not merge what changes, or was checked by, what steers agents, tools or itself".to_owned()
+        }
+    }
+}
+
+/// Why somebody should look at what was changed, whatever became of it; none where nothing asks for that.
+pub(super) fn needs_review(risk: Option<&Risk>) -> Option<String> {
+    risk.filter(|risk| risk.needs_review).map(|risk| format!("needs review: {}", risk.reason))
 }
 
 fn set_to(status: Status) -> String {
@@ -167,7 +187,7 @@ fn merges(report: &RunReport, branches: &[&str]) -> Vec<String> {
     first.into_iter().chain(alone).collect()
 }
 
-fn push_next(text: &mut String, report: &RunReport) {
+fn push_next(text: &mut String, report: &RunReport, told: Option<&Night>) {
     // What a person is to look at first is named below.
     let is_yours = |task: &&TaskReport| task.needs == Some(Needs::Person) && report.kind == RunKind::Overnight;
     let branches: Vec<&str> =
@@ -192,7 +212,7 @@ fn push_next(text: &mut String, report: &RunReport) {
     for kept in report.tasks.iter().filter_map(|task| task.kept.as_ref()).filter(|kept| !kept.contains(' ')) {
         let _ = writeln!(text, "look at {kept}, which was confirmed and could not be merged:\n  git merge {kept}");
     }
-    push_more_attempts(text, report);
+    push_more_attempts(text, report, told);
     let because = match report.stopped {
         _ if report.interrupted => "interrupted",
         Some(RunStop::Deadline) => "the time was up",
@@ -209,21 +229,30 @@ fn push_next(text: &mut String, report: &RunReport) {
     let _ = writeln!(text, "\n{because}; {}: {again} goes on with what is open", lost(report));
 }
 
-/// How tasks whose attempts are used up are tried again, with twice as many.
-fn push_more_attempts(text: &mut String, report: &RunReport) {
+/// How tasks whose attempts are used up are tried again: with twice as many, or with more words where they failed alike.
+fn push_more_attempts(text: &mut String, report: &RunReport, told: Option<&Night>) {
     let refuted = |task: &&TaskReport| matches!(task.verdict, Some(Verdict::Failed | Verdict::FalseDone));
     let is_used_up = |task: &&TaskReport| task.stop.is_none() && task.kept.is_none() && task.attempts > 0;
-    let failed: Vec<&TaskReport> = report.tasks.iter().filter(refuted).filter(is_used_up).collect();
-    let Some(most) = failed.iter().map(|task| task.attempts).max().filter(|_| report.kind == RunKind::Run) else {
-        return;
+    let fails_alike = |task: &&TaskReport| {
+        told.is_some_and(|night| night.tasks.iter().any(|one| one.id == task.id && night.fails_alike(one)))
     };
-    let ids: Vec<&str> = failed.iter().map(|task| task.id.as_str()).collect();
-    let _ = writeln!(
-        text,
-        "\nmore attempts may do it: `reflexion run {} --again --max-attempts {}`",
-        ids.join(" "),
-        most * 2
-    );
+    if report.kind != RunKind::Run {
+        return;
+    }
+    let failed = report.tasks.iter().filter(refuted).filter(is_used_up);
+    let (alike, failed): (Vec<&TaskReport>, Vec<&TaskReport>) = failed.partition(fails_alike);
+    if let Some(most) = failed.iter().map(|task| task.attempts).max() {
+        let ids: Vec<&str> = failed.iter().map(|task| task.id.as_str()).collect();
+        let (ids, most) = (ids.join(" "), most * 2);
+        let _ = writeln!(text, "\nmore attempts may do it: `reflexion run {ids} --again --max-attempts {most}`");
+    }
+    for task in alike {
+        let id = &task.id;
+        let _ = writeln!(
+            text,
+            "\nthe last attempts of {id} failed alike: say more of what is asked (`reflexion task edit {id} --description 'WORDS'`), and open it (`reflexion task reopen {id}`)"
+        );
+    }
 }
 
 /// What was at work when the run stopped and is not judged.

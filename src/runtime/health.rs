@@ -314,7 +314,9 @@ impl Doctor<'_> {
             return None;
         }
         let detail = format!("{} refuses to work without permissions as root, and you are root", description.title);
-        Some(Health::bad(what, detail, refuses.say.clone()))
+        // What is set for an agent is a thing to be trusted.
+        let say = format!("{}; what is changed in the settings is trusted with `reflexion trust`", refuses.say);
+        Some(Health::bad(what, detail, say))
     }
 
     /// Keys, credential files, then the program's own word, the cheapest first.

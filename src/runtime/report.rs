@@ -130,6 +130,10 @@ impl Records {
         reader.read_on()?;
         let mut seen = Seen::default();
         let night = self.told(&*reader, before, &mut seen, &mut warnings).await;
+        let (places, names): (Vec<Option<usize>>, Vec<String>) = night.mergeable().into_iter().unzip();
+        let is_in = self.runs.brought_in(&names);
+        let night =
+            night.with_brought_in(places.into_iter().zip(is_in).filter_map(|(place, is_in)| is_in.then_some(place)));
         let night = night.with_effect(|| {
             self.runs.attempts().unwrap_or_else(|error| {
                 warnings.push(format!("how attempts of all runs ended cannot be read: {error}"));

@@ -4,7 +4,7 @@ use crate::domain::{
     AttemptRecord, ChangeOf, Life, Past, RunId, RunKind, RunLog, SessionId, ShownChange, TaskId, TranscriptRecord,
     Waiting, policy,
 };
-use crate::host::{LockHolder, left_running, lock_holder, shown_changes};
+use crate::host::{LockHolder, brought_in, left_running, lock_holder, shown_changes};
 use crate::layer::Svc;
 use crate::services::{RunReader, Runs, RunsError, Settings, TranscriptReader};
 use crate::storage::{
@@ -67,6 +67,10 @@ impl Runs for ProjectRuns {
 
     fn changes(&self, of: &[ChangeOf]) -> Vec<Option<ShownChange>> {
         shown_changes(&self.0.root, of)
+    }
+
+    fn brought_in(&self, of: &[String]) -> Vec<bool> {
+        brought_in(&self.0.root, of)
     }
 
     fn attempts(&self) -> Result<Vec<AttemptRecord>, RunsError> {

@@ -126,7 +126,7 @@ fn attempts_end_at_the_limit_and_a_blocked_task_needs_to_be_opened_again() {
     assert_eq!(ran.exits(1).task("a")["attempts"], 2);
     assert_eq!(project.told("attempts").lines().count(), 2);
     // The change that was paid for is not lost.
-    ran.says("change, which is not merged, is kept in ");
+    ran.says("what attempt 2 changed, which is not merged, is kept in ");
     project.run(&["run"]).exits(0).says("a is blocked: not solved in 2 attempts");
     project.run(&["run", "a"]).exits(2).says("reflexion task reopen a");
     let shown = || project.run(&["task", "show", "a"]).exits(0).stdout.clone();

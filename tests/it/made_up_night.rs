@@ -401,6 +401,8 @@ impl Night {
                 proof_hunks: None,
                 tests: None,
                 failure: None,
+                red: None,
+                answer: None,
                 person,
                 risk: Some(Risk::of([file], RiskThreshold::default())),
                 flaky: Vec::new(),

@@ -38,6 +38,7 @@ mod lessons;
 mod lineage;
 mod llm;
 mod made_up_night;
+mod morning;
 mod names;
 mod night;
 mod notify;

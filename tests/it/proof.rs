@@ -104,6 +104,11 @@ fn a_test_that_is_turned_round_proves_nothing() {
     check(&Case { agent: leaves_early, ends: ("unverifiable", None), runs, says, ..CASE });
     let takes_its_place = "printf '\\n  def test_add(self): self.assertEqual(calc.add(1, 2), -1)\\n' >> test_calc.py";
     check(&Case { agent: takes_its_place, ends: ("unverifiable", None), runs, says, ..CASE });
+    let grows = "sed -i 's/def add(a, b): return a - b/def add(a, b, more=0): return a - b + more/' calc.py; \
+                 sed -i 's/add(1, 2), 3/add(1, 2, 4), 3/' test_calc.py";
+    let (ends, both) = (("unverifiable", None), Some((Some("red"), Some("red"))));
+    let changed = "only with the tests that the attempt has changed: with the tests as they were";
+    check(&Case { agent: grows, ends, runs: both, says: changed, ..CASE });
     // A file that has only grown may have a new test, too.
     let grown = format!("{ADDS}; printf '  def test_n(self): self.assertEqual(calc.add(2, 2), 4)\\n' >> test_calc.py");
     let runs = Some((Some("red"), Some("red")));
@@ -307,7 +312,7 @@ fn a_commit_and_a_run_that_goes_on_know_what_it_proves() {
     let (project, ran) = ran(&agent, WRONG, SUITE, "change");
     let branch = ran.task("a")["branch"].as_str().unwrap().to_owned();
     let body = project.git(&["log", "-1", "--format=%b", &branch]);
-    assert!(body.contains("proof: turned_green (with the old tests: green)\n"), "{body}");
+    assert!(body.contains("proof: turned_green (with the old tests: no new failure)\n"), "{body}");
 }
 
 #[test]
@@ -614,6 +619,7 @@ fn lines_that_no_check_notices_are_named() {
         page.contains("no check tells calc.py:6 from what was there; not noticed by any check: extra.py"),
         "{page}"
     );
+    assert_eq!(page.matches("not noticed by any check: extra.py").count(), 1, "said once of a task: {page}");
     // Nothing is run for what may have no run.
     let none = |proof: Value| {
         let project = Project::new("sed -i '2s/a - b/a + b/; 6s/a - b/a - b + 0/' calc.py");

@@ -415,6 +415,11 @@ fn a_run_says_what_it_would_start_and_starts_it_once_it_is_trusted() {
     ] {
         assert!(refused.contains(named), "{named}: {refused}");
     }
+    // Runs that are not begun yet are not gone.
+    assert_eq!(ran(&project, &["trust"]).code, Some(0));
+    let shown = ran(&project, &["trust", "--show"]).stdout;
+    assert!(!shown.contains("- .reflection"), "{shown}");
+    assert_eq!(ran(&project, &["trust", "--revoke"]).code, Some(0));
     // One that stops nothing is refused before anything begins.
     project.config(|c| c["sandbox"] = json!("none"));
     let run = ran(&project, &["run", "--trust"]);

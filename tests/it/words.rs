@@ -150,6 +150,7 @@ fn doctor_knows_who_refuses_to_work_for_root() {
         !ok && said.contains("refuses to work without permissions as root") && said.contains("IS_SANDBOX"),
         "{said}"
     );
+    assert!(said.contains("what is changed in the settings is trusted with `reflexion trust`"), "{said}");
     assert!(set(json!({ "env": { "IS_SANDBOX": "1" } })).0);
     assert!(set(json!({ "permissions": "deny" })).0);
 }

@@ -75,8 +75,9 @@ impl Runs<'_> {
             });
         }
         if c.still_fails(&turned, &self.prepared.baseline) {
+            let has = if parts.old_tests { "changed" } else { "added" };
             return Ok(self.unverifiable(&format!(
-                "{passes} only with the tests that the attempt has added: with the tests as they were it fails as it did at the base, and \
+                "{passes} only with the tests that the attempt has {has}: with the tests as they were it fails as it did at the base, and \
                  {needs_both}"
             )));
         }

@@ -328,11 +328,13 @@ fn unverifiable(evidence: &Evidence<'_>, results: &CheckResults<'_>) -> Judgemen
 }
 
 fn refuted(evidence: &Evidence<'_>, failing: Option<usize>, because: String) -> Judgement {
+    let is_idle = evidence.change.no_op || evidence.change.files.is_empty();
+    // A red check says nothing of whether anybody worked on it.
+    let idle = (is_idle && failing.is_some()).then(|| format!("; {}", nothing_changed(evidence.change)));
+    let because = because + &idle.unwrap_or_default();
     let timed_out = failing.is_some_and(|i| evidence.checks[i].timed_out);
     let failure = match FailureType::of(evidence.ending) {
-        failure if failure.is_of_work() && (evidence.change.no_op || evidence.change.files.is_empty()) => {
-            FailureType::EmptyChange
-        }
+        failure if failure.is_of_work() && is_idle => FailureType::EmptyChange,
         failure if failure.is_of_work() && timed_out => FailureType::Timeout,
         failure => failure,
     };

@@ -232,7 +232,7 @@ fn of_the_agent(facts: &Facts<'_>, at: &str) -> (String, Vec<String>) {
         ),
         Class::EmptyChange if red => {
             let suggestion = format!(
-                "It is not done already: the check shows that. Begin with an edit of the code behind what fails{at}, and write it to disk."
+                "The check is red without a change. Begin with an edit of the code behind what fails{at}, and write it to disk; if that cannot be done, say what is in the way."
             );
             return (suggestion, Vec::new());
         }

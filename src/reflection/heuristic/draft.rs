@@ -62,6 +62,9 @@ impl Heuristic {
         }
         // Two failures of a check that says nothing look alike, and may be two different ones.
         let history = if says_nothing(failure) { History::First } else { history(failure) };
+        // What was not changed is behind nobody: it fails as the files did that it began with.
+        let is_idle = facts.class == Class::EmptyChange;
+        let history = if is_idle && matches!(history, History::MovedOn(_)) { History::First } else { history };
         let advice = advice(&facts);
         let mut sentences = facts.sentences();
         sentences.push(history.sentence(failure.attempt_number));

@@ -469,6 +469,12 @@ fn earlier_attempts_with_the_same_signature_call_for_another_approach() {
         "Attempt 1 failed differently, so its failure is behind us; this one is another.",
     );
     check(2, &[(2, "v1:same")], RootCause, "expected 3, got 4.");
+    // What nobody changed has put nothing behind it.
+    let mut idle = failure("expected 3, got 4\n", "./verify.sh", 3);
+    idle.signature.fingerprint = "v1:same".to_owned();
+    idle.previous_reflections = vec![earlier(1, "v1:other")];
+    (idle.attempt_number, idle.failure_type) = (2, FailureType::EmptyChange);
+    assert!(!draft(&idle).analysis.contains("behind us"), "{}", text(&draft(&idle)));
 }
 
 #[test]

@@ -146,11 +146,17 @@ pub(super) fn tap_block<'a, 't>(lines: &'a [&'t str], at: usize) -> &'a [&'t str
     }
 }
 
+/// A value of YAML without its own quotes; those inside of it are its words'.
+fn unquoted(value: &str) -> &str {
+    let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    inside('\'').or_else(|| inside('"')).unwrap_or(value)
+}
+
 /// What the YAML block below a `not ok` says.
 pub(super) fn tap_failure(told: &[&str]) -> Found {
     let value = |key: &str| {
         let line = told.iter().find_map(|line| line.trim_start().strip_prefix(key)?.strip_prefix(": "))?;
-        Some(line.trim().trim_matches(['\'', '"']))
+        Some(unquoted(line.trim()))
     };
     let block = section(
         told,
@@ -272,4 +278,17 @@ fn frame(told: &[&str]) -> Option<Frame> {
 /// Names such as `Object.<anonymous>` or `Context.toBe` are the runner's, not the project's.
 fn plain_function(name: Option<&str>) -> Option<&str> {
     name.filter(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_inside_of_what_tap_says_stay() {
+        let said = |error: &str| tap_failure(&["---", error, "..."]).detail;
+        let missing = "ENOENT: no such file or directory, open 'test/data/sample.json'";
+        assert_eq!(said(&format!("  error: \"{missing}\"")).as_deref(), Some(missing));
+        assert_eq!(said("  error: 'it fails'").as_deref(), Some("it fails"));
+    }
 }

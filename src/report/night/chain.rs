@@ -1,6 +1,7 @@
 //! What became of a task attempt by attempt: what was wrong, what was learned of it, and how the next one went.
 
 use super::page::{LESSON, Line, Mark, ticked};
+use super::said::without_lines;
 use super::value::{Fate, Lesson, Merge, Night, NightAttempt, NightTask};
 use super::words::{duration, foreign, usage};
 use crate::domain::{MergeOutcome, ReflectionId, Verdict};
@@ -47,7 +48,7 @@ pub(super) fn chain(night: &Night, task: &NightTask) -> Vec<Link> {
 }
 
 fn link(night: &Night, task: &NightTask, attempt: &NightAttempt) -> Link {
-    let (mark, came) = came(attempt);
+    let (mark, came) = came(task, attempt);
     let of = if attempt.subtask.as_str() == task.id.as_str() {
         String::new()
     } else {
@@ -60,18 +61,21 @@ fn link(night: &Night, task: &NightTask, attempt: &NightAttempt) -> Link {
 }
 
 /// How an attempt ended, in one line.
-fn came(attempt: &NightAttempt) -> (Mark, String) {
-    let why = foreign(&attempt.because, WHY);
+fn came(task: &NightTask, attempt: &NightAttempt) -> (Mark, String) {
+    let why = match attempt.verdict {
+        Some(Verdict::Confirmed) => foreign(&without_lines(task, &attempt.because), WHY),
+        _ => foreign(&attempt.because, WHY),
+    };
     let why = if why.is_empty() { String::new() } else { format!(": {why}") };
     match (attempt.verdict, attempt.fate) {
         (Some(Verdict::Confirmed), _) => (Mark::Good, format!("confirmed{why}")),
-        (Some(Verdict::FalseDone), _) => (Mark::Bad, format!("stopped as if it were done, and it was not{why}")),
+        (Some(Verdict::FalseDone), _) => (Mark::Bad, format!("stopped by itself, and it was not done{why}")),
         (Some(Verdict::Failed), _) => (Mark::Bad, format!("failed{why}")),
         (Some(Verdict::Unverifiable), _) => (Mark::Review, format!("nothing could verify it{why}")),
         (None, Fate::Working) => (Mark::Open, "still working".to_owned()),
         (None, Fate::Cut) => (Mark::Open, "cut off when its run ended".to_owned()),
         (None, Fate::Judged | Fate::Dropped) => {
-            let ending = attempt.ending.as_ref().map(|ending| super::page::ending(ending.as_str()));
+            let ending = attempt.ending.as_ref().map(|ending| super::used::ending(ending.as_str()));
             (Mark::Open, format!("not judged{}", ending.map(|words| format!(": {words}")).unwrap_or_default()))
         }
     }

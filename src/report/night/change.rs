@@ -20,20 +20,7 @@ impl Night {
     #[must_use]
     pub fn kept_changes(&self) -> Vec<(usize, ChangeOf)> {
         let tasks = self.tasks.iter().enumerate();
-        tasks.filter_map(|(place, task)| Some((place, self.change_of(task)?))).take(SHOWN).collect()
-    }
-
-    fn change_of(&self, task: &NightTask) -> Option<ChangeOf> {
-        let branch = match task.merges.last() {
-            Some(Merge { outcome: MergeOutcome::Merged { commit, was_there, .. }, .. }) => {
-                return (!was_there).then(|| ChangeOf::Commit(commit.clone()));
-            }
-            Some(Merge { outcome: MergeOutcome::Conflict { kept, .. } | MergeOutcome::Red { kept, .. }, .. }) => kept,
-            Some(Merge { outcome: MergeOutcome::LeftToPerson { branch, .. }, .. }) => branch,
-            None => task.branch.as_ref().filter(|_| task.state == TaskState::Confirmed)?,
-        };
-        let (base, branch) = (self.plan.base.clone()?, branch.clone());
-        (!branch.ends_with(".patch")).then_some(ChangeOf::Branch { base, branch })
+        tasks.filter_map(|(place, task)| Some((place, change_of(task)?))).take(SHOWN).collect()
     }
 
     /// The same with these changes of its tasks, as [`kept_changes`](Self::kept_changes) asked for them.
@@ -51,8 +38,23 @@ impl Night {
             let diff = diff.filter(|diff| !diff.is_empty()).map(str::to_owned);
             task.change = Some(TaskChange { size: change.size, command, cut: cut || diff.is_none(), diff });
         }
+        // How much a person is to look at stands with what needs them.
+        self.conclude();
         self
     }
+}
+
+/// The change that the repository keeps of a task.
+fn change_of(task: &NightTask) -> Option<ChangeOf> {
+    let branch = match task.merges.last() {
+        Some(Merge { outcome: MergeOutcome::Merged { commit, was_there, .. }, .. }) => {
+            return (!was_there).then(|| ChangeOf(commit.clone()));
+        }
+        Some(Merge { outcome: MergeOutcome::Conflict { kept, .. } | MergeOutcome::Red { kept, .. }, .. }) => kept,
+        Some(Merge { outcome: MergeOutcome::LeftToPerson { branch, .. }, .. }) => branch,
+        None => task.branch.as_ref().filter(|_| task.state == TaskState::Confirmed)?,
+    };
+    (!branch.ends_with(".patch")).then(|| ChangeOf(branch.clone()))
 }
 
 /// Whole lines from the beginning of a text, as many as fit.

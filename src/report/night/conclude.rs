@@ -50,6 +50,7 @@ impl Night {
             started_at: replay.started_at,
             last_sign_at: replay.last,
             integration,
+            brought_in: false,
             next: Vec::new(),
             counts: Counts::default(),
             needs: Vec::new(),
@@ -79,7 +80,7 @@ impl Night {
     }
 
     /// What follows from where the tasks stand.
-    fn conclude(&mut self) {
+    pub(super) fn conclude(&mut self) {
         self.counts = counts(self);
         self.needs = needs(self);
         self.headline = headline(self);
@@ -103,6 +104,7 @@ impl Night {
                 task.title.clone_from(&now.title);
             }
             task.is_loose_bug = now.is_fault() && now.expects == Expects::Change;
+            task.expects_nothing = now.expects == Expects::Nothing;
             task.after = now.blockers().cloned().collect();
             task.held_by =
                 now.blockers().filter(|id| now.status != Status::Closed && stuck.contains(id)).cloned().collect();
@@ -132,6 +134,30 @@ impl Night {
     #[must_use]
     pub fn with_left_running(mut self, pids: Vec<u32>) -> Self {
         self.left_running = pids;
+        self
+    }
+
+    /// What a person may have merged since: the integration branch, and of each task its commit or branch with its place.
+    #[must_use]
+    pub fn mergeable(&self) -> Vec<(Option<usize>, String)> {
+        let integration = self.integration.iter().map(|branch| (None, branch.clone()));
+        integration.chain(self.kept_changes().into_iter().map(|(place, of)| (Some(place), of.0))).collect()
+    }
+
+    /// The same where a person has merged these since, as [`mergeable`](Self::mergeable) names them.
+    #[must_use]
+    pub fn with_brought_in(mut self, merged: impl IntoIterator<Item = Option<usize>>) -> Self {
+        for place in merged {
+            match place.map(|place| self.tasks.get_mut(place)) {
+                Some(task) => task.into_iter().for_each(|task| task.brought_in = true),
+                None => {
+                    self.brought_in = true;
+                    let merged = self.tasks.iter_mut().filter(|task| task.state == TaskState::Merged);
+                    merged.for_each(|task| task.brought_in = true);
+                }
+            }
+        }
+        self.conclude();
         self
     }
 
@@ -272,14 +298,23 @@ fn headline(night: &Night) -> String {
         1 => "One thing needs you.".to_owned(),
         n => format!("{n} things need you."),
     };
-    format!("{how}: {}. {needs}", super::words::joined(&said))
+    format!("{how}: {}.{} {needs}", super::words::joined(&said), since(night))
+}
+
+/// How many tasks are merged since, as a sentence; empty where none is.
+pub(super) fn since(night: &Night) -> String {
+    match night.tasks.iter().filter(|task| task.brought_in).count() {
+        0 => String::new(),
+        1 => " One of them is merged into a branch of yours since.".to_owned(),
+        n => format!(" {n} of them are merged into a branch of yours since."),
+    }
 }
 
 /// What to do about the whole run.
 fn next(night: &Night) -> Vec<Step> {
     let mut commands = Vec::new();
     let merge = |branch: &String| step(format!("git merge {branch}"), "bring what is merged into your own branch");
-    commands.extend(night.integration.as_ref().map(merge));
+    commands.extend(night.integration.as_ref().filter(|_| !night.brought_in).map(merge));
     commands.extend(go_on(night));
     commands
 }

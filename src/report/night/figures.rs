@@ -37,6 +37,7 @@ pub(super) fn figures(night: &Night) -> Vec<Figure> {
     let (on_one, on_many) =
         if patches { ("confirmed, as a patch", "confirmed, as patches") } else { ("on a branch", "on branches") };
     let open = if night.state == super::value::NightState::Running { "to do" } else { "left open" };
+    let brought_in = night.tasks.iter().filter(|task| task.brought_in).count();
     let tasks = [
         Figure::count(Mark::Needs, night.things(), "needs you", "need you"),
         Figure::count(Mark::Good, counts.merged, "merged", "merged"),
@@ -47,6 +48,7 @@ pub(super) fn figures(night: &Night) -> Vec<Figure> {
         Figure::count(Mark::Open, counts.working, "in work", "in work"),
         Figure::count(Mark::Open, counts.open, open, open),
         Figure::count(Mark::Open, counts.closed, "closed since", "closed since"),
+        Figure::count(Mark::Good, brought_in, "merged by you since", "merged by you since"),
     ];
     tasks.into_iter().flatten().chain(took(night)).collect()
 }

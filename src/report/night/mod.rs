@@ -20,10 +20,12 @@ mod page;
 #[cfg(test)]
 mod page_tests;
 mod replay;
+mod said;
 mod status;
 #[cfg(test)]
 mod tests;
 mod text;
+mod used;
 mod value;
 pub mod watch;
 mod words;

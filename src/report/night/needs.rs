@@ -2,7 +2,7 @@
 
 use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
 use super::words::{foreign, pathspec, plural, quoted};
-use crate::domain::{Ending, MergeOutcome, Proof, RunKind, Stop, Verdict};
+use crate::domain::{Ending, MergeOutcome, Proof, Ran, RunKind, Stop, Verdict};
 use std::collections::BTreeMap;
 
 pub(super) fn step(command: impl Into<String>, does: &'static str) -> Step {
@@ -13,8 +13,26 @@ fn reopen(task: &NightTask) -> Step {
     step(format!("reflexion task reopen {}", task.id), "open it again")
 }
 
-/// How a task whose attempts are used up is tried again at once, with twice as many.
-fn more_attempts(task: &NightTask) -> Step {
+/// So many attempts that fail alike say that another one would, too.
+const ALIKE: usize = 3;
+
+impl Night {
+    /// Whether the last attempts of a task failed alike, so that more of them may not do it.
+    pub(in crate::report) fn fails_alike(&self, task: &NightTask) -> bool {
+        let judged = task.attempts.iter().rev().map(|place| &self.attempts[*place]);
+        let mut last = judged.filter(|one| one.fate == Fate::Judged).map(|one| one.signature.as_ref()).take(ALIKE);
+        let Some(newest) = last.next().flatten() else { return false };
+        let others: Vec<Option<&String>> = last.collect();
+        others.len() + 1 == ALIKE && others.iter().all(|other| *other == Some(newest))
+    }
+}
+
+/// What may help a task whose attempts are used up: twice as many, or more words where they failed alike.
+fn more_attempts(night: &Night, task: &NightTask) -> Step {
+    if night.fails_alike(task) {
+        let command = format!("reflexion task edit {} --description 'WORDS'", task.id);
+        return step(command, "say more of what is asked before you open it: its last attempts failed alike");
+    }
     let attempts = task.attempts.len().max(1) * 2;
     step(format!("reflexion run {} --again --max-attempts {attempts}", task.id), "try it again, with more attempts")
 }
@@ -152,14 +170,17 @@ const REOPENED: usize = 8;
 /// Tasks whose attempts are used up, where nothing more is said of them: nobody tries them again by itself.
 fn failed(night: &Night, needs: &[Need]) -> Option<Need> {
     let told = |place: usize| needs.iter().any(|need| need.tasks.contains(&place));
-    let failed =
-        night.tasks.iter().enumerate().filter(|(place, task)| task.state == TaskState::Failed && !told(*place));
+    let failed = night
+        .tasks
+        .iter()
+        .enumerate()
+        .filter(|(place, task)| task.state == TaskState::Failed && !task.brought_in && !told(*place));
     let tasks: Vec<usize> = failed.map(|(place, _)| place).collect();
     let (it, them) = if tasks.len() == 1 { ("its", "it") } else { ("their", "them") };
     let why = format!("{it} attempts are used up, and nobody tries {them} again before you open {them}");
     let of = |place: &usize| {
         let task = &night.tasks[*place];
-        look(night, task).into_iter().chain(apply_kept(task)).chain([more_attempts(task), reopen(task)])
+        look(night, task).into_iter().chain(apply_kept(task)).chain([more_attempts(night, task), reopen(task)])
     };
     let commands = tasks.iter().take(REOPENED).flat_map(of).collect();
     (!tasks.is_empty()).then_some(Need { kind: NeedKind::Failed, tasks, why, branch: None, commands })
@@ -225,12 +246,15 @@ fn around(night: &Night, task: &NightTask) -> Option<(NeedKind, String)> {
 
 /// What is the matter with this task alone.
 fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
+    if task.brought_in {
+        return None;
+    }
     let open = matches!(task.state, TaskState::Failed | TaskState::Blocked | TaskState::Open);
-    let unmerged = task.merges.last().filter(|_| open).and_then(|merge| unmerged(night, task, merge));
+    let unmerged = task.merges.last().filter(|_| open).and_then(|merge| unmerged(task, merge));
     if let Some((why, branch, commands)) = unmerged {
         return Some(Need { kind: NeedKind::Unmerged, tasks: vec![place], why, branch: Some(branch), commands });
     }
-    if let Some(need) = yours_to_merge(night, place, task) {
+    if let Some(need) = yours_to_merge(place, task) {
         return Some(need);
     }
     if task.state == TaskState::Open && task.stop == Some(Stop::BadDependency) {
@@ -274,12 +298,13 @@ fn own(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
 /// Of a bug whose tests alone turned its check green: how such work is refuted from now on.
 fn only_the_fix(task: &NightTask) -> Option<Step> {
     let command = || format!("reflexion task edit {} --expects fix", task.id);
-    (task.by_tests_alone && task.is_loose_bug)
+    let by_tests_alone = task.proof_runs.is_some_and(|runs| (runs.c, runs.t) == (Some(Ran::Red), Some(Ran::Green)));
+    (by_tests_alone && task.is_loose_bug)
         .then(|| step(command(), "count only a fix of the code, before you open it again"))
 }
 
 /// Confirmed work that only a person merges: how to see what it changes, and how to merge it.
-fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need> {
+fn yours_to_merge(place: usize, task: &NightTask) -> Option<Need> {
     let Merge { outcome, .. } = task.merges.last().filter(|_| task.state == TaskState::Confirmed)?;
     let MergeOutcome::LeftToPerson { files, steered, proof, size, branch, .. } = outcome else { return None };
     let commands = if branch.ends_with(".patch") {
@@ -289,18 +314,23 @@ fn yours_to_merge(night: &Night, place: usize, task: &NightTask) -> Option<Need>
         let named =
             files.iter().map(|file| pathspec(file)).collect::<Option<Vec<_>>>().filter(|named| !named.is_empty());
         let only = named.map(|named| format!(" -- {}", named.join(" "))).unwrap_or_default();
-        let see = night.plan.base.as_ref().map(|base| format!("git diff {}..{}{only}", quoted(base), quoted(branch)));
-        let see = see.map(|see| step(see, "see what it changes there"));
         let merge = step(format!("git merge {}", quoted(branch)), "merge it");
-        see.into_iter().chain([merge]).collect()
+        vec![step(see_branch(branch) + &only, "see what it changes there"), merge]
     };
     let risk = task.risk.as_ref().filter(|_| proof.is_some() && steered.is_empty());
     let risk = risk.filter(|risk| risk.score > 0.0).map(|risk| format!("risk {}: {}", risk.score, risk.reason));
     let unnoticed = super::page::unnoticed(task).filter(|_| proof.is_some());
+    // What the repository says counts the same lines as the diff below.
+    let size = task.change.as_ref().map(|change| change.size).or(*size);
     let about: Vec<String> = size.map(|size| size.to_string()).into_iter().chain(risk).chain(unnoticed).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join("; ")) };
     let why = format!("{}{about}", outcome.failed().unwrap_or_default());
     Some(Need { kind: NeedKind::YoursToMerge, tasks: vec![place], why, branch: Some(branch.clone()), commands })
+}
+
+/// How all that a task's branch changes is seen: it has one commit, on top of what the task stands on.
+fn see_branch(branch: &str) -> String {
+    format!("git diff {} {}", quoted(&format!("{branch}~")), quoted(branch))
 }
 
 /// How to get work that is no branch.
@@ -323,19 +353,15 @@ pub(super) fn look(night: &Night, task: &NightTask) -> Option<Step> {
     Some(step(format!("reflexion transcript show {}#{}", task.id, last.attempt), "see what the agent did"))
 }
 
-fn unmerged(night: &Night, task: &NightTask, merge: &Merge) -> Option<(String, String, Vec<Step>)> {
+fn unmerged(task: &NightTask, merge: &Merge) -> Option<(String, String, Vec<Step>)> {
     let kept = match &merge.outcome {
         MergeOutcome::Merged { .. } | MergeOutcome::LeftToPerson { .. } => return None,
         MergeOutcome::Conflict { kept, .. } | MergeOutcome::Red { kept, .. } => kept,
     };
     let why = task.unmerged.words()?;
     let branch = quoted(kept);
-    let see = match &night.plan.base {
-        Some(base) => format!("git diff {}...{branch}", quoted(base)),
-        None => format!("git log -p -1 {branch}"),
-    };
     let commands = vec![
-        step(see, "see the change"),
+        step(see_branch(kept), "see the change"),
         step(format!("git merge {branch}"), "merge it by hand"),
         step(format!("reflexion task reopen {}", task.id), "let an agent do it again"),
     ];
@@ -347,12 +373,14 @@ fn reviews(night: &Night) -> Vec<Need> {
     // What a person merges anyway is looked at then.
     let yours =
         |task: &NightTask| matches!(task.merges.last(), Some(Merge { outcome: MergeOutcome::LeftToPerson { .. }, .. }));
-    let confirmed = |task: &NightTask| matches!(task.state, TaskState::Merged | TaskState::Confirmed) && !yours(task);
+    let done = [TaskState::Merged, TaskState::Confirmed, TaskState::Unchanged];
+    // What was merged since was looked at then.
+    let confirmed = |task: &NightTask| done.contains(&task.state) && !yours(task) && !task.brought_in;
     let mut to_see: Vec<(f64, usize, &NightTask, String)> = Vec::new();
     for (place, task) in night.tasks.iter().enumerate().filter(|(_, task)| confirmed(task)) {
         let risk = task.risk.as_ref().filter(|risk| risk.needs_review);
         let risky = risk.map(|risk| format!("{} (risk {})", risk.reason, risk.score));
-        let little = task.proof.filter(|proof| !proof.shows_a_difference());
+        let little = night.wants_look(task);
         let little = little.map(|proof| format!("{}, so look at it yourself", proof.words()));
         let why: Vec<String> = risky.into_iter().chain(little).collect();
         if !why.is_empty() {
@@ -365,13 +393,27 @@ fn reviews(night: &Night) -> Vec<Need> {
         tasks: vec![place],
         why,
         branch: task.branch.clone(),
-        commands: show(night, task).into_iter().collect(),
+        commands: show(task).or_else(|| read(night, task)).into_iter().collect(),
     };
     to_see.into_iter().map(need).collect()
 }
 
+/// How to see what an agent says of work that changes nothing.
+pub(super) fn read(night: &Night, task: &NightTask) -> Option<Step> {
+    look(night, task).map(|look| Step { does: "read what the agent answered", ..look })
+}
+
+impl Night {
+    /// What a confirmation rests on where that is so little that a person is asked to look: nothing tells the work from none, and its owner did
+    /// not ask for nothing.
+    pub(in crate::report) fn wants_look(&self, task: &NightTask) -> Option<Proof> {
+        let is_asked_for = task.state == TaskState::Unchanged && task.expects_nothing;
+        task.proof.filter(|proof| !proof.shows_a_difference() && !is_asked_for && !task.brought_in)
+    }
+}
+
 /// How to see a task's confirmed change.
-fn show(night: &Night, task: &NightTask) -> Option<Step> {
+fn show(task: &NightTask) -> Option<Step> {
     if let Some(Merge { outcome: MergeOutcome::Merged { commit, .. }, .. }) = task.merges.last() {
         return Some(step(format!("git show {}", quoted(commit)), "see the change"));
     }
@@ -379,9 +421,5 @@ fn show(night: &Night, task: &NightTask) -> Option<Step> {
     if branch.ends_with(".patch") {
         return Some(step(format!("reflexion apply {}", task.id), "bring it into your files, uncommitted"));
     }
-    let command = match &night.plan.base {
-        Some(base) => format!("git diff {}...{}", quoted(base), quoted(branch)),
-        None => format!("git show {}", quoted(branch)),
-    };
-    Some(step(command, "see the change"))
+    Some(step(see_branch(branch), "see the change"))
 }

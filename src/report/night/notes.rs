@@ -48,7 +48,8 @@ pub(super) fn notes(night: &Night, times: &Times) -> Vec<Line> {
             times.clock(gap.end)
         )));
     }
-    if let Some((head, base)) = night.head.as_ref().zip(night.plan.base.as_ref()) {
+    // What is merged is in one branch with that.
+    if let Some((head, base)) = night.head.as_ref().zip(night.plan.base.as_ref()).filter(|_| !night.brought_in) {
         let short = |commit: &str| foreign(commit, 12);
         notes.push(text(format!(
             "It went on from {}, when your HEAD was at {}: what you alone had committed in between is not in it.",

@@ -6,9 +6,11 @@ use super::change::{see, turned};
 use super::figures::{Figure, figures};
 use super::learned::lessons;
 use super::needs::{apply, step};
+use super::said::{asked_for_test, last_said, review, shown_by};
+use super::used::{limits, spend, time};
 use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskChange, TaskState};
-use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
-use crate::domain::{Flaky, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Usage, Verdict};
+use super::words::{Times, duration, foreign, joined, plural, usage};
+use crate::domain::{Flaky, KeptPatch, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Verdict};
 use std::collections::HashSet;
 
 /// So many entries of a section are shown; all are in the JSON.
@@ -97,7 +99,7 @@ pub(super) fn ticked(words: &str) -> Line {
     pieces
 }
 
-fn with_code(before: &str, code: &str, after: &str) -> Line {
+pub(super) fn with_code(before: &str, code: &str, after: &str) -> Line {
     let code = Piece::Code(foreign(code, 200));
     vec![Piece::Text(before.to_owned()), code, Piece::Text(after.to_owned())]
 }
@@ -157,7 +159,7 @@ pub(super) fn section<T>(id: &'static str, title: impl Into<String>, all: &[T], 
     Section { id, title: title.into(), lead: Vec::new(), items, more }
 }
 
-fn bare_section(id: &'static str, title: &str) -> Section {
+pub(super) fn bare_section(id: &'static str, title: &str) -> Section {
     Section { id, title: title.to_owned(), lead: Vec::new(), items: Vec::new(), more: 0 }
 }
 
@@ -230,6 +232,8 @@ fn need_item(night: &Night, need: &Need) -> Item {
     }
     let is_below = matches!(need.kind, NeedKind::Review | NeedKind::Failed);
     if let ([task], true) = (tasks.as_slice(), !is_below && !is_confirmed_last(night, need)) {
+        lines.extend(last_said(night, task));
+        lines.extend(review(task).filter(|_| need.kind != NeedKind::YoursToMerge));
         lines.extend(kept(task));
     }
     let mark = if need.kind == NeedKind::Review { Mark::Review } else { Mark::Needs };
@@ -264,12 +268,16 @@ pub(super) fn item(night: &Night, place: usize, times: &Times) -> Item {
     }
 }
 
-/// Where the change of the last attempt is that nothing confirmed.
+/// Where what its attempts changed is that nothing confirmed, and of which attempt it is.
 fn kept(task: &NightTask) -> Vec<Line> {
-    let patches = task.kept.iter().take(5);
-    patches
-        .map(|patch| with_code("what its attempts have left, and nothing confirmed, is kept in ", patch, ""))
-        .collect()
+    let of = |path: &str| {
+        let is_it = |patch: &&KeptPatch| path.rsplit('/').next() == Some(patch.file.as_str());
+        let by = task.patches.iter().find(is_it);
+        by.map_or("its attempts have".to_owned(), |patch| format!("attempt {} has", patch.attempt))
+    };
+    let words =
+        |path: &String| with_code(&format!("what {} left, and nothing confirmed, is kept in ", of(path)), path, "");
+    task.kept.iter().take(5).map(words).collect()
 }
 
 /// Tasks that stand among what needs a person are not told again.
@@ -300,9 +308,13 @@ fn done(night: &Night) -> Section {
     let mut section = section("done", title, &tasks, |task| done_item(night, task));
     if let Some(branch) = &night.integration {
         section.lead.push(with_code(
-            "Each was checked on top of those that were merged before it on ",
+            "Each that was merged was checked on top of those before it on ",
             branch,
-            "; the riskiest stand first here. None of it was put into your own branch.",
+            if night.brought_in {
+                "; the riskiest stand first here. It is merged into a branch of yours since."
+            } else {
+                "; the riskiest stand first here. The run put none of it into your own branch."
+            },
         ));
     }
     section
@@ -320,7 +332,8 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let proof = match task.proof {
         Some(proof) if proof.shows_a_difference() => format!("; {}", proof.words()),
-        Some(proof) => format!("; {}, so look at it yourself", proof.words()),
+        Some(proof) if night.wants_look(task).is_some() => format!("; {}, so look at it yourself", proof.words()),
+        Some(proof) => format!("; {}", proof.words()),
         None => String::new(),
     };
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
@@ -352,12 +365,18 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
         }
         _ => {
             if let Some(branch) = &task.branch {
-                lines.push(with_code("on ", branch, if night.integration.is_some() { ", not merged" } else { "" }));
-                commands.push(if task.is_patch() {
-                    apply(task)
-                } else {
+                let how = match (task.brought_in, &night.integration) {
+                    (true, _) => ", merged into a branch of yours since",
+                    (false, Some(_)) => ", not merged",
+                    (false, None) => "",
+                };
+                lines.push(with_code("on ", branch, how));
+                commands.extend((!task.brought_in).then(|| {
+                    if task.is_patch() {
+                        return apply(task);
+                    }
                     step(format!("git merge {}", super::words::quoted(branch)), "bring it into your own branch")
-                });
+                }));
             }
         }
     }
@@ -375,14 +394,15 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
 
 fn unchanged(night: &Night) -> Section {
     let tasks = in_state(night, &[TaskState::Unchanged]);
-    section("unchanged", "Done, and nothing was to be changed", &tasks, |task| unchanged_item(night, task))
+    section("unchanged", "Done without a change", &tasks, |task| unchanged_item(night, task))
 }
 
 fn unchanged_item(night: &Night, task: &NightTask) -> Item {
     let mut lines: Vec<Line> = shown_by(night, task).into_iter().collect();
+    lines.extend(last_said(night, task));
     let spent = usage(&task.usage).map(|spent| format!("; {spent}")).unwrap_or_default();
     lines.push(text(format!("{} of agents' work{spent}", duration(task.agent_ms))));
-    let look = super::needs::look(night, task).map(|look| Step { does: "read what the agent answered", ..look });
+    let look = super::needs::read(night, task);
     let (name, title) = (task.id.to_string(), foreign(&task.title, TITLE));
     Item {
         mark: Mark::Good,
@@ -393,18 +413,6 @@ fn unchanged_item(night: &Night, task: &NightTask) -> Item {
         change: None,
         commands: look.into_iter().collect(),
     }
-}
-
-/// What its confirmation says.
-fn shown_by(night: &Night, task: &NightTask) -> Option<Line> {
-    let judged = task.attempts.iter().rev().map(|place| &night.attempts[*place]);
-    let last = judged.into_iter().find(|attempt| attempt.fate == Fate::Judged && !attempt.because.is_empty())?;
-    Some(ticked(&format!("attempt {} was confirmed: {}", last.attempt, foreign(&last.because, CAUSE))))
-}
-
-/// Whether its last attempt was asked for a test, and what came of it.
-fn asked_for_test(night: &Night, task: &NightTask) -> Option<&'static str> {
-    Some(night.attempts.get(*task.attempts.last()?)?.asked_for_test?.words())
 }
 
 /// At most this many files of a task are named.
@@ -507,6 +515,9 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
     lines.extend((!by_part.is_empty()).then(|| ticked(&by_part)));
     lines.extend(plan(task));
     lines.extend(flaky(night, task));
+    lines.extend(last_said(night, task));
+    lines.extend(review(task));
+    lines.extend(task.brought_in.then(|| text("what was confirmed of it is merged into a branch of yours since")));
     lines.extend(kept_earlier(task));
     lines.extend(kept(task));
     let spent = usage(&task.usage).map(|spent| format!(", {spent}")).unwrap_or_default();
@@ -527,7 +538,7 @@ fn failed_item(night: &Night, task: &NightTask) -> Item {
 
 fn verdict(verdict: Option<Verdict>) -> &'static str {
     match verdict {
-        Some(Verdict::FalseDone) => "the agent stopped as if it were done, and it is not",
+        Some(Verdict::FalseDone) => "the agent stopped by itself, and it is not done",
         Some(Verdict::Failed) => "failed",
         Some(Verdict::Unverifiable) => "unverifiable",
         Some(Verdict::Confirmed) => "confirmed",
@@ -610,135 +621,5 @@ fn closed_item(task: &NightTask) -> Item {
         chain: Vec::new(),
         change: None,
         commands: Vec::new(),
-    }
-}
-
-fn spend(night: &Night) -> Option<Section> {
-    if night.attempts.is_empty() {
-        return None;
-    }
-    let spend = &night.spend;
-    let mut section = bare_section("spend", "What it used");
-    let runs = plural(night.attempts.len(), "agent run");
-    let tokens = spend.usage.tokens().map_or("no tokens reported".to_owned(), |n| format!("{} tokens", number(n)));
-    let money = match (spend.reported_usd, spend.estimated_usd) {
-        (None, None) => "no cost reported".to_owned(),
-        (Some(reported), None) => format!("{} reported", dollars(reported)),
-        (None, Some(estimated)) => format!("{} estimated from the price table", dollars(estimated)),
-        (Some(reported), Some(estimated)) => {
-            format!("{} reported and {} estimated from the price table", dollars(reported), dollars(estimated))
-        }
-    };
-    section.lead.push(text(format!("{runs}: {tokens}, {money}.")));
-    if spend.silent > 0 && spend.usage.tokens().is_some() {
-        let silent = plural(spend.silent, "agent run");
-        section.lead.push(text(format!("{silent} reported nothing, so the sums are lower bounds.")));
-    }
-    let cut = night.attempts.iter().filter(|attempt| attempt.fate == Fate::Cut).count();
-    if cut > 0 {
-        let cut = plural(cut, "agent run");
-        section.lead.push(text(format!(
-            "{cut} ended with its run, and said no more what it used, so the sums are lower bounds."
-        )));
-    }
-    section.lead.extend(not_held(night).map(|words| ticked(&words)));
-    let parts = [("judging", &spend.judging), ("reflections", &spend.reflecting)];
-    let parts: Vec<String> =
-        parts.iter().filter_map(|(name, part)| Some(format!("{} for {name}", usage(part)?))).collect();
-    if !parts.is_empty() {
-        section.lead.push(text(format!("Of this {}.", joined(&parts))));
-    }
-    section.items.extend(spend.agents.iter().take(SHOWN).map(|agent| {
-        let used = usage(&agent.usage).unwrap_or_else(|| "reports neither tokens nor cost".to_owned());
-        let words = format!("{}, {} of work; {used}", plural(agent.runs, "run"), duration(agent.agent_ms));
-        plain_item(foreign(&agent.agent, 60), words)
-    }));
-    Some(section)
-}
-
-/// Agents that a budget could not hold, because they never say what it counts.
-fn not_held(night: &Night) -> impl Iterator<Item = String> {
-    let options = &night.plan.options;
-    let agents = |is_silent: fn(&Usage) -> bool| {
-        let agents = night.spend.agents.iter().filter(move |agent| is_silent(&agent.usage));
-        agents.map(|agent| format!("`{}`", foreign(&agent.agent, 60))).collect::<Vec<_>>()
-    };
-    let silent = [
-        (options.max_cost.is_some(), agents(|usage| usage.cost_usd.is_none()), "what its work costs", "--max-cost"),
-        (
-            options.max_tokens.is_some(),
-            agents(|usage| usage.tokens().is_none()),
-            "how many tokens it uses",
-            "--max-tokens",
-        ),
-    ];
-    silent.into_iter().filter(|(is_set, agents, ..)| *is_set && !agents.is_empty()).map(|(_, agents, what, flag)| {
-        format!("Of {} it is not known {what}: `{flag}` did not hold that.", joined(&agents))
-    })
-}
-
-fn plain_item(name: String, words: String) -> Item {
-    Item {
-        mark: Mark::Plain,
-        name,
-        title: String::new(),
-        lines: vec![text(words)],
-        chain: Vec::new(),
-        change: None,
-        commands: Vec::new(),
-    }
-}
-
-fn time(night: &Night) -> Option<Section> {
-    let workers = &night.workers;
-    if workers.is_empty() {
-        return None;
-    }
-    let sum = |part: fn(&super::value::WorkerTime) -> u64| workers.iter().map(part).sum::<u64>();
-    let mut section = bare_section("time", "Idle and waiting");
-    let words = format!(
-        "{}: {} at work, {} waiting for services, {} idle, summed over them.",
-        plural(workers.len(), "worker"),
-        duration(sum(|w| w.busy_ms)),
-        duration(sum(|w| w.waiting_ms)),
-        duration(sum(|w| w.idle_ms)),
-    );
-    section.lead.push(text(words));
-    let away: u64 = super::notes::away(night).map(|gap| super::replay::millis(gap.end.duration_since(gap.start))).sum();
-    if away > 0 {
-        section.lead.push(text(format!("For {} no process worked on it.", duration(away))));
-    }
-    Some(section)
-}
-
-fn limits(night: &Night, times: &Times) -> Option<Section> {
-    if night.limits.is_empty() {
-        return None;
-    }
-    let item = |limit: &super::value::Limit| {
-        let when = if limit.times == 1 {
-            format!("once, at {}", times.clock(limit.first_at))
-        } else {
-            format!("{} times, {} to {}", limit.times, times.clock(limit.first_at), times.clock(limit.last_at))
-        };
-        plain_item(foreign(&limit.agent, 60), format!("{}: {when}", ending(limit.ending)))
-    };
-    Some(section("limits", "Limits and faults", &night.limits, item))
-}
-
-pub(super) fn ending(word: &'static str) -> &'static str {
-    match word {
-        "rate_limited" => "rate limit",
-        "quota" => "quota used up",
-        "transient" => "passing fault of the model's service",
-        "auth" => "not logged in, or the key was refused",
-        "hang" => "no output for too long",
-        "timeout" => "the time for one agent run was up",
-        "permission" => "stopped by a permission",
-        "budget" => "budget or turn limit",
-        "crash" => "its process was ended by a signal",
-        "context" => "context window full",
-        "agent_error" => "the agent reported an error",
-        other => other,
     }
 }

@@ -72,7 +72,7 @@ fn what_nobody_reported_is_no_zero() {
 fn a_task_tells_its_attempts_with_their_lessons_in_one_place() {
     let told = both_learned([KEEP, "Other."]);
     let said = words(&text(&told, &times()));
-    let chain = "✗ attempt 1 (claude, 10 s, 110 tokens, $0.50): stopped as if it were done, and it was not: check `test` is red \
+    let chain = "✗ attempt 1 (claude, 10 s, 110 tokens, $0.50): stopped by itself, and it was not done: check `test` is red \
                  lesson: Keep the tests as they are. \
                  ✓ attempt 2 (claude, 10 s, 110 tokens, $0.50): confirmed";
     assert!(said.contains(chain), "{said}");
@@ -155,9 +155,8 @@ fn what_was_merged_or_is_on_a_branch_shows_what_it_changes() {
     all.push(merge("c", 1, json!({"kind": "red", "because": "x", "kept": "reflexion/r1/c@1"})));
     all.push(ended("c", json!("failed"), "blocked", json!({})));
     all.push(over());
-    let branch = |branch: &str| ChangeOf::Branch { base: "b0".to_owned(), branch: branch.to_owned() };
-    let wanted =
-        vec![(0, ChangeOf::Commit("c1".to_owned())), (1, branch("reflexion/r1/b")), (2, branch("reflexion/r1/c@1"))];
+    let of = |name: &str| ChangeOf(name.to_owned());
+    let wanted = vec![(0, of("c1")), (1, of("reflexion/r1/b")), (2, of("reflexion/r1/c@1"))];
     assert_eq!(night(&all).kept_changes(), wanted);
     let told = change_of(night(&all), "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-old\n+new\n");
     let said = words(&text(&told, &times()));
@@ -193,4 +192,44 @@ fn a_task_says_which_red_tests_are_so_no_more() {
     let said = words(&text(&night(&all), &times()));
     let expected = "`t::adds`, `t::`odd`` and 3 more failed before and do not now; 6 failing tests before, 1 now";
     assert!(said.contains(expected), "{said}");
+}
+
+#[test]
+fn what_was_committed_in_between_is_in_one_branch_with_what_was_merged_since() {
+    let mut resumed = json!({"type": "run_resumed", "run": "r1", "pid": 2, "tasks": ["a"], "head": "c0ffee"});
+    resumed["until"] = json!(null);
+    let all = [
+        started("overnight", &["a"]),
+        resumed,
+        task("a"),
+        attempt("a", 1, &[]),
+        judged("a", 1, "confirmed"),
+        merge("a", 1, json!({"kind": "merged", "commit": "c1"})),
+        ended("a", json!("confirmed"), "closed", json!({"branch": "reflexion/r1/a", "proof": "turned_green"})),
+        over(),
+    ];
+    let before = text(&night(&all), &times());
+    assert!(before.contains("is not in it") && before.contains("git merge reflexion/r1/integration"), "{before}");
+    let told = night(&all);
+    assert_eq!(told.mergeable(), [(None, "reflexion/r1/integration".to_owned()), (Some(0), "c1".to_owned())]);
+    let after = text(&told.with_brought_in([None]), &times());
+    assert!(!after.contains("is not in it") && !after.contains("git merge"), "{after}");
+    assert!(after.contains("One of them is merged into a branch of yours since. Nothing needs you."), "{after}");
+}
+
+#[test]
+fn new_tests_that_prove_nothing_are_told_with_what_would() {
+    let check = |runs: Value, expected: &str| {
+        let mut confirmed = judged("a", 1, "confirmed");
+        (confirmed["proof"], confirmed["proofRuns"]) = (json!("stayed_green"), runs);
+        let ends = json!({"branch": "reflexion/r1/a", "proof": "stayed_green"});
+        let ends = ended("a", json!("confirmed"), "closed", ends);
+        let all = [started("run", &["a"]), task("a"), attempt("a", 1, &[]), confirmed, ends, over()];
+        let said = words(&text(&night(&all), &times()));
+        let expected = format!("its new test {expected}; what would prove it: a test that fails, by what it asserts");
+        assert!(said.contains(&expected), "{expected} is not in {said}");
+    };
+    check(json!({"c": "green", "t": "green"}), "does not fail without the change");
+    let unknown = "fails without the change, but nothing shows that it would notice a mistake in the new code";
+    check(json!({"c": "green", "t": "red"}), unknown);
 }

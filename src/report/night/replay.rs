@@ -5,7 +5,7 @@ use super::value::{
     TaskState,
 };
 use crate::domain::{
-    CostSource, Ending, JournalEntry, LessonsOver, Life, LoggedEntry, MergeOutcome, Proof, Ran, ReflectionId, RunLog,
+    CostSource, Ending, JournalEntry, LessonsOver, Life, LoggedEntry, MergeOutcome, Proof, ReflectionId, RunLog,
     RunPlan, RunStop, SessionId, Status, SubtaskId, TaskId, TaskReport, Timestamp, TreeId, TurnReason, TurnsUsage,
     Unmerged, Usage, Verdict,
 };
@@ -284,8 +284,11 @@ impl Replay {
                     failed.iter().filter_map(|gate| tried(gate)).for_each(|what| self.notice(Some(task), what));
                 }
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
-                if let JournalEntry::TurnJudged { tree, .. } = entry {
+                if let JournalEntry::TurnJudged { tree, proof_runs, .. } = entry {
                     let before = self.turn_tree.insert(attempt, tree.clone());
+                    if self.attempts[attempt].asked_for_test.is_some() {
+                        self.attempts[attempt].test_shows = proof_runs.and_then(|runs| runs.tests_show());
+                    }
                     if self.attempts[attempt].asked_for_test.is_some() && before.is_some_and(|before| before != *tree) {
                         self.wrote_then.insert(attempt);
                     }
@@ -362,11 +365,14 @@ impl Replay {
             files: Vec::new(),
             tests: None,
             change: None,
-            by_tests_alone: false,
+            proof_runs: None,
             is_loose_bug: false,
+            expects_nothing: false,
+            brought_in: false,
             after: Vec::new(),
             cause: None,
             kept: Vec::new(),
+            patches: Vec::new(),
             stop: None,
             person: Vec::new(),
             risk: None,
@@ -431,10 +437,14 @@ impl Replay {
             checking_ms: 0,
             turns: 1,
             asked_for_test: None,
+            test_shows: None,
             fate: Fate::Working,
             ending: None,
             verdict: None,
             because: String::new(),
+            red: None,
+            signature: None,
+            answer: None,
             flaky: Vec::new(),
             risk: None,
             usage: Usage::default(),
@@ -481,6 +491,9 @@ impl Replay {
             risk,
             flaky,
             failure,
+            red,
+            signature,
+            answer,
             reflection,
             reflection_usage,
             judging_usage,
@@ -497,8 +510,7 @@ impl Replay {
         self.tasks[place].risk.clone_from(risk);
         self.tasks[place].proof_hunks.clone_from(proof_hunks);
         self.tasks[place].tests.clone_from(tests);
-        self.tasks[place].by_tests_alone =
-            proof_runs.is_some_and(|runs| (runs.c, runs.t) == (Some(Ran::Red), Some(Ran::Green)));
+        self.tasks[place].proof_runs = *proof_runs;
         if let Some(id) = reflection {
             self.written(id, task.to_string(), *number);
         }
@@ -512,10 +524,14 @@ impl Replay {
             _ if written => AskedForTest::LeftOut,
             _ => AskedForTest::Nothing,
         });
+        judged.test_shows = judged.test_shows.filter(|_| judged.asked_for_test == Some(AskedForTest::LeftOut));
         judged.stopped_at.get_or_insert(at);
         judged.ending = Some(ending.clone());
         judged.verdict = Some(*verdict);
         judged.because.clone_from(because);
+        judged.red.clone_from(red);
+        judged.signature.clone_from(signature);
+        judged.answer.clone_from(answer);
         judged.flaky.clone_from(flaky);
         judged.risk.clone_from(risk);
         judged.reflection.clone_from(reflection);
@@ -609,6 +625,11 @@ impl Replay {
         ended.cause.clone_from(said.cause);
         ended.stop = report.and_then(|report| report.stop);
         ended.files = report.map(|report| report.files.clone()).unwrap_or_default();
+        if let Some(patch) = report.and_then(|report| report.patch.clone()) {
+            // It was written over.
+            ended.patches.retain(|before| before.file != patch.file);
+            ended.patches.push(patch);
+        }
         (ended.in_work, ended.landing) = (false, false);
         let last = ended.attempts.last().map(|attempt| self.attempts[*attempt].attempt).filter(|_| confirmed);
         ended.solved_at = report.and_then(|report| report.solved_at).or(last);

@@ -149,7 +149,7 @@ fn counted(night: &Night) -> Option<String> {
     let parts: Vec<String> = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
     let parts = if parts.is_empty() { String::new() } else { format!(": {}", joined(&parts)) };
     let verb = if done == 1 { "has" } else { "have" };
-    Some(format!("{done} of {} {verb} a result{parts}.", plural(counts.tasks, "task")))
+    Some(format!("{done} of {} {verb} a result{parts}.{}", plural(counts.tasks, "task"), super::conclude::since(night)))
 }
 
 /// Everything that needs a person, as many things as the report counts.

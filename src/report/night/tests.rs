@@ -475,7 +475,7 @@ fn what_failed_says_why_and_where_its_work_is() {
     assert_eq!(commands[..2], expected);
     assert_eq!(commands[2..], ["reflexion run a --again --max-attempts 2", "reflexion task reopen a"]);
     let said = words(&text(&night, &times()));
-    assert!(said.contains("the agent stopped as if it were done, and it is not: not solved"), "{said}");
+    assert!(said.contains("the agent stopped by itself, and it is not done: not solved"), "{said}");
     // Each of it once.
     for once in
         ["the last: check `test` is red", "kept in `kept/a.patch`", "git apply --3way kept/a.patch", "task reopen a"]
@@ -495,7 +495,7 @@ fn an_attempt_that_changed_nothing_hides_none_that_did() {
         vec![started("overnight", &["a"]), task("a"), attempt("a", 1, &[]), first, attempt("a", 2, &[]), second];
     all.extend([ended("a", json!("false_done"), "blocked", cause), over()]);
     let said = words(&text(&night(&all), &times()));
-    assert!(said.contains("it was not: check `test` is red; nothing but tests was changed: t.py"), "{said}");
+    assert!(said.contains("it was not done: check `test` is red; nothing but tests was changed: t.py"), "{said}");
 }
 
 #[test]
@@ -545,16 +545,18 @@ fn what_came_of_a_test_that_was_asked_for_is_told() {
         json!({"type": type_of, "task": "a", "session": "a-1", "turn": turn, "reason": "test", "tree": tree,
                "ending": {"kind": "finished"}, "verdict": "confirmed", "status": "unproven"})
     };
-    let check = |tree: &str, proof: &str, expected: &str| {
+    let tried = |runs: Value, tree: &str, proof: &str, expected: &str| {
         let mut confirmed = judged("a", 1, "confirmed");
         confirmed["proof"] = json!(proof);
+        let mut last = turn("turn_judged", 2, tree);
+        last["proofRuns"] = runs;
         let all = [
             started("run", &["a"]),
             task("a"),
             attempt("a", 1, &[]),
             turn("turn_judged", 1, "t"),
             turn("turn_started", 2, "t"),
-            turn("turn_judged", 2, tree),
+            last,
             confirmed,
             ended("a", json!("confirmed"), "closed", json!({"branch": "b", "proof": proof})),
             over(),
@@ -562,7 +564,26 @@ fn what_came_of_a_test_that_was_asked_for_is_told() {
         let said = words(&text(&night(&all), &times()));
         assert!(said.contains(expected), "{expected} is not in {said}");
     };
-    check("t2", "stayed_green", "what was written then does not fail without the change, and was left out");
+    let check = |tree: &str, proof: &str, expected: &str| tried(json!(null), tree, proof, expected);
+    check(
+        "t2",
+        "stayed_green",
+        "what was written then does not prove the change, and was left out; what would prove it",
+    );
+    tried(json!({"t": "green"}), "t2", "stayed_green", "then does not fail without the change, and was left out");
+    let survived = json!({"t": "red", "mutants": {"killed": 0, "survived": 2}});
+    tried(
+        survived,
+        "t2",
+        "stayed_green",
+        "then fails without the change, but passes with a mistake in the new code, too",
+    );
+    tried(
+        json!({"t": "red"}),
+        "t2",
+        "stayed_green",
+        "fails without the change, but nothing shows that it would notice",
+    );
     check("t", "stayed_green", "fails without the change by what it asserts was asked for, and none came");
     check("t", "new_test", "the one that was there already fails without the change");
     check("t2", "new_test", "a test was asked for, and the one that was written fails without the change");

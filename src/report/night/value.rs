@@ -1,9 +1,9 @@
 //! What a run's journal comes to: the document that `report --json` prints, and what the other forms are made of.
 
 use crate::domain::{
-    ChangeSize, Ending, Exposure, Fit, Flaky, HealOutcome, LessonsOver, LineProblem, MergeOutcome, Proof, ProofHunks,
-    ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom, TaskId, TestsTurned, Timestamp,
-    Unmerged, Usage, Verdict,
+    ChangeSize, Ending, Exposure, Fit, Flaky, HealOutcome, KeptPatch, LessonsOver, LineProblem, MergeOutcome, Proof,
+    ProofHunks, ProofRuns, RedCheck, ReflectionId, Risk, RunId, RunPlan, SessionId, Spell, Stop, SubtaskId, Symptom,
+    TaskId, TestsShow, TestsTurned, Timestamp, Unmerged, Usage, Verdict,
 };
 use crate::effect::Effect;
 use serde::Serialize;
@@ -49,6 +49,9 @@ pub struct Night {
     pub last_sign_at: Option<Timestamp>,
     /// The branch that confirmed work was merged into, if any was.
     pub integration: Option<String>,
+    /// That branch is in one of the user's since: the one that is checked out, or the main one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub brought_in: bool,
     /// What to do next about the whole run.
     pub next: Vec<Step>,
     /// How many tasks stand where.
@@ -197,12 +200,18 @@ pub struct NightTask {
     /// What its work that is kept changes, as far as the repository was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<TaskChange>,
-    /// Its last judged change is green with its own tests alone, and red with the tests as they were.
+    /// The runs that show what its last judged change proves.
     #[serde(skip)]
-    pub(super) by_tests_alone: bool,
+    pub(super) proof_runs: Option<ProofRuns>,
     /// It is a bug of which no fix is expected, as the task list says: changed tests alone may count.
     #[serde(skip)]
     pub(super) is_loose_bug: bool,
+    /// The task list expects no change of it.
+    #[serde(skip)]
+    pub(super) expects_nothing: bool,
+    /// It is in a branch of the user's since: the one that is checked out, or the main one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub brought_in: bool,
     /// The tasks that were done before it, as the task list says.
     #[serde(skip)]
     pub(super) after: Vec<TaskId>,
@@ -210,6 +219,9 @@ pub struct NightTask {
     pub cause: Option<String>,
     /// The patch files that keep what its last attempt changed where nothing confirmed it, from the project's directory.
     pub kept: Vec<String>,
+    /// The attempts that those patch files are of, as far as their tasks' ends say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub patches: Vec<KeptPatch>,
     /// What stands in the way, where it is nothing about the work.
     pub stop: Option<Stop>,
     /// What a person must do before it can go on.
@@ -328,6 +340,9 @@ pub struct NightAttempt {
     /// It was asked for a test of its work, and what came of that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_for_test: Option<AskedForTest>,
+    /// What the test shows that was written then and left out, as far as runs say it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_shows: Option<TestsShow>,
     /// What became of it.
     pub fate: Fate,
     /// Why the agent stopped.
@@ -336,6 +351,15 @@ pub struct NightAttempt {
     pub verdict: Option<Verdict>,
     /// Why, in words.
     pub because: String,
+    /// The red check that it shows, where no test is named in what that printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub red: Option<RedCheck>,
+    /// What the failure looks like.
+    #[serde(skip)]
+    pub(super) signature: Option<String>,
+    /// What the agent said last, where it is not confirmed, or nothing was changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<String>,
     /// Checks that failed, and of which that says nothing about the work.
     pub flaky: Vec<Flaky>,
     /// The risk of its change.
@@ -362,22 +386,31 @@ pub enum AskedForTest {
     Proves,
     /// It wrote nothing then: the one that it had written before fails without the work, as was found out then.
     HadOne,
-    /// What it wrote does not, and was left out.
+    /// What it wrote does not prove the work, and was left out: [`NightAttempt::test_shows`] says why.
     LeftOut,
     /// It wrote nothing, or nothing is known of it.
     Nothing,
 }
 
 impl AskedForTest {
-    /// The same in words.
-    pub(super) fn words(self) -> &'static str {
-        match self {
-            Self::Proves => "a test was asked for, and the one that was written fails without the change",
-            Self::HadOne => "a test was asked for; the one that was there already fails without the change",
-            Self::LeftOut => {
-                "a test was asked for; what was written then does not fail without the change, and was left out"
+    /// The same in words; `shows` is what the test shows that was left out.
+    pub(super) fn words(self, shows: Option<TestsShow>) -> String {
+        match (self, shows) {
+            (Self::Proves, _) => {
+                "a test was asked for, and the one that was written fails without the change".to_owned()
             }
-            Self::Nothing => "a test that fails without the change by what it asserts was asked for, and none came",
+            (Self::HadOne, _) => {
+                "a test was asked for; the one that was there already fails without the change".to_owned()
+            }
+            (Self::LeftOut, Some(shows)) => {
+                format!("a test was asked for; what was written then {}, and was left out", shows.words())
+            }
+            (Self::LeftOut, None) => {
+                "a test was asked for; what was written then does not prove the change, and was left out".to_owned()
+            }
+            (Self::Nothing, _) => {
+                "a test that fails without the change by what it asserts was asked for, and none came".to_owned()
+            }
         }
     }
 }

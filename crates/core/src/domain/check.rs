@@ -127,6 +127,36 @@ pub struct CheckReport {
     pub changed_outside: Vec<String>,
 }
 
+/// A red check whose output names no test: what it runs, and what it said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RedCheck {
+    /// Its name.
+    pub name: String,
+    /// Its command.
+    pub run: String,
+    /// The line of its output that says what is wrong, as far as can be told; none where it printed nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<String>,
+}
+
+impl RedCheck {
+    /// Of a check that failed; none where it passed, or its output names the tests that fail.
+    ///
+    /// The line is the last one with the error that the failure is known by, else the last one that is not blank.
+    #[must_use]
+    pub fn of(check: &CheckReport) -> Option<Self> {
+        if check.passed() || check.signature.counted.is_some() || !check.signature.tests.is_empty() {
+            return None;
+        }
+        let text = check.output.text();
+        let mut lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+        let code = check.signature.code.as_deref();
+        let with_code = code.and_then(|code| lines.clone().find(|line| line.contains(code)));
+        let line = with_code.or_else(|| lines.next()).map(str::to_owned);
+        Some(Self { name: check.spec.name.clone(), run: check.spec.run.to_string(), line })
+    }
+}
+
 impl CheckReport {
     /// A check that could not be started, and why, in words.
     #[must_use]

@@ -89,6 +89,9 @@ pub enum EventKind {
         name: String,
         /// What came of it.
         status: CheckStatus,
+        /// It fails as at the base, which says nothing of the work.
+        #[serde(default, rename = "asAtBase", skip_serializing_if = "std::ops::Not::not")]
+        as_at_base: bool,
     },
     /// Nothing goes on before a person acts.
     PersonNeeded {

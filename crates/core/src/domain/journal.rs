@@ -2,8 +2,8 @@
 
 use super::{
     Again, AttemptCount, Ending, Exposure, FailureType, Fit, Flaky, HealOutcome, Proof, ProofHunks, ProofRuns,
-    Proposal, ReflectionId, Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom, TaskId,
-    TaskReport, TestsTurned, Timestamp, TreeId, Usage, Verdict,
+    Proposal, RedCheck, ReflectionId, Risk, RunId, SessionId, Spell, Standing, Status, Stop, SubtaskId, Symptom,
+    TaskId, TaskReport, TestsTurned, Timestamp, TreeId, Usage, Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -188,6 +188,9 @@ pub enum JournalEntry {
         /// The gates that failed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         failed: Vec<String>,
+        /// The runs that its proof rests on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof_runs: Option<ProofRuns>,
     },
     /// Result: a turn was stopped so that something could be said to the agent; it is not judged.
     TurnNudged {
@@ -266,6 +269,12 @@ pub enum JournalEntry {
         /// What kind of failure it is, if it failed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<FailureType>,
+        /// The red check that it shows, where no test is named in what that printed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        red: Option<RedCheck>,
+        /// What the agent said last, in one line: of a longer text its end. Only where it is not confirmed, or nothing was changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<String>,
         /// What a person must do before anything can go on.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         person: Vec<String>,

@@ -82,7 +82,7 @@ pub use capture::{
     Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
 };
 pub use changed_lines::{ChangedLine, changed_lines};
-pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, RedCheck};
 pub use check_results::CheckResults;
 pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
 pub use completion::{
@@ -112,7 +112,7 @@ pub use lesson::{LessonChange, LessonEvent, LessonWriter};
 pub use mark::{FEEDBACK_MARK, INTERNAL_MARK, internal, is_feedback, is_internal};
 pub use notice::{Notice, NoticeKind};
 pub use numbered::{Cases, is_numbered_by_place};
-pub use outcome::{Needs, RunReport, RunTotals, Stop, TaskReport};
+pub use outcome::{KeptPatch, Needs, RunReport, RunTotals, Stop, TaskReport};
 pub use passed::PassedAttempt;
 pub use past::{Past, PastEntry};
 pub use planning::{Planning, PlansUntil, announced_by_program};
@@ -137,7 +137,7 @@ pub use trace::{Action, Asked, KEPT_BYTES, Outcome, Trace};
 pub use transcript::{Role, ToolKind, ToolStatus, TranscriptHead, TranscriptItem, TranscriptRecord};
 pub use trust::{Rights, TrustItem, TrustKind};
 pub use unmerged::Unmerged;
-pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, Verdict};
+pub use verdict::{Mutants, Proof, ProofHunks, ProofRuns, Ran, TestsShow, Verdict};
 
 /// A moment in time, UTC, RFC 3339 when written.
 pub type Timestamp = jiff::Timestamp;

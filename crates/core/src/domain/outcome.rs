@@ -84,6 +84,9 @@ pub struct TaskReport {
     /// The branch that keeps work of it which was confirmed and could not be merged, where nothing else of it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
+    /// The patch file that keeps what an attempt changed and nothing confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patch: Option<KeptPatch>,
     /// The commit of the run's integration branch that holds it, checked there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<String>,
@@ -96,6 +99,16 @@ pub struct TaskReport {
     /// What the confirmed work changed, as paths from the repository's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
+}
+
+/// What an attempt changed, kept as a patch file of the run's directory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptPatch {
+    /// The file's name in that directory.
+    pub file: String,
+    /// The attempt that made the change. Later ones may have left it as it was.
+    pub attempt: u32,
 }
 
 impl TaskReport {

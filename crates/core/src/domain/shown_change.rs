@@ -2,19 +2,10 @@
 
 use super::ChangeSize;
 
-/// Which change of a repository.
+/// Which change of a repository: that of a commit, or of the last one of a branch, beside its first parent. The runtime makes one commit of a
+/// task's work, on top of what it stands on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ChangeOf {
-    /// A commit, beside its first parent.
-    Commit(String),
-    /// A branch, beside where it left a commit.
-    Branch {
-        /// The commit.
-        base: String,
-        /// The branch.
-        branch: String,
-    },
-}
+pub struct ChangeOf(pub String);
 
 /// What a change is.
 #[derive(Debug, Clone, PartialEq, Eq)]

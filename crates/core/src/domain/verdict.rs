@@ -103,6 +103,38 @@ pub struct ProofRuns {
     pub flaky: bool,
 }
 
+/// What new tests show of a change that they do not prove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestsShow {
+    /// They end alike without the change.
+    Nothing,
+    /// They fail without it, and do not notice a mistake in it.
+    NoMistake,
+    /// They fail without it; whether they would notice a mistake in it is not known.
+    Unknown,
+}
+
+impl TestsShow {
+    /// The same for people, behind the tests.
+    ///
+    /// ```
+    /// # use reflexion_core::domain::{ProofRuns, Ran, TestsShow};
+    /// let runs = ProofRuns { t: Some(Ran::Green), ..ProofRuns::default() };
+    /// assert_eq!(runs.tests_show().map(TestsShow::words), Some("does not fail without the change"));
+    /// ```
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Nothing => "does not fail without the change",
+            Self::NoMistake => "fails without the change, but passes with a mistake in the new code, too",
+            Self::Unknown => {
+                "fails without the change, but nothing shows that it would notice a mistake in the new code"
+            }
+        }
+    }
+}
+
 /// Mistakes that were made in the lines of a change, one at a time ([mutation testing](https://doi.org/10.1109/C-M.1978.218136)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mutants {
@@ -176,11 +208,22 @@ impl ProofHunks {
 }
 
 impl ProofRuns {
+    /// What tests show that do not prove the change they are of; none where no run says it.
+    #[must_use]
+    pub fn tests_show(&self) -> Option<TestsShow> {
+        Some(match (self.t?, self.mutants) {
+            (Ran::Green, _) => TestsShow::Nothing,
+            (Ran::Red, Some(mutants)) if mutants.survived > 0 => TestsShow::NoMistake,
+            (Ran::Red, _) => TestsShow::Unknown,
+        })
+    }
+
     /// What the runs said, in words; none if there is nothing to say.
     #[must_use]
     pub fn words(&self) -> Option<String> {
+        // What failed before may fail still.
         let ran = |what: &str, ran: Option<Ran>| {
-            Some(format!("{what}: {}", if ran? == Ran::Green { "green" } else { "red" }))
+            Some(format!("{what}: {}", if ran? == Ran::Green { "no new failure" } else { "red" }))
         };
         let all = [ran("with the old tests", self.c), ran("with the tests alone", self.t)];
         let mutants = self.mutants.map(|m| format!("mistakes noticed: {} of {}", m.killed, m.killed + m.survived));

@@ -40,6 +40,12 @@ pub trait Runs: Send + Sync {
         vec![None; of.len()]
     }
 
+    /// Which of these commits and branches are in a branch of the user's since: the one that is checked out, or the main one. What is not there any
+    /// more is not known to be. A store without a repository knows of none.
+    fn brought_in(&self, of: &[String]) -> Vec<bool> {
+        vec![false; of.len()]
+    }
+
     /// How the attempts of all ended runs ended, as they are written down in one place.
     ///
     /// # Errors

@@ -45,6 +45,6 @@ pub use keep_awake::HostKeepAwake;
 pub use lock::{LockHolder, ProjectLock, lock_holder};
 pub use process::{HostRunner, given_in_sandbox, is_the_program, is_within_run_of, left_running};
 pub use remote::HostRemote;
-pub use shown_change::shown_changes;
+pub use shown_change::{brought_in, shown_changes};
 pub use work_tree::HostWorkTree;
 pub use workspaces::{HostWorkspaces, HostWorkspacesParams, hidden_in_sandbox, try_base, try_sandbox};

@@ -37,18 +37,28 @@ pub fn shown_changes(dir: &Path, of: &[ChangeOf]) -> Vec<Option<ShownChange>> {
 }
 
 fn shown(tree: &HostWorkTree, change: &ChangeOf) -> Option<ShownChange> {
-    let (from, to) = match change {
-        ChangeOf::Commit(commit) => (tree.resolve(&format!("{commit}^1"))?, tree.resolve(commit)?),
-        ChangeOf::Branch { base, branch } => {
-            let (base, to) = (tree.resolve(base)?, tree.resolve(branch)?);
-            (tree.merge_base(&base, &to)?, to)
-        }
-    };
+    let ChangeOf(commit) = change;
+    let (from, to) = (tree.resolve(&format!("{commit}^1"))?, tree.resolve(commit)?);
     let git = |how: &str| tree.git(&[&DIFF[..], &[how, "--end-of-options", &from, &to]].concat()).ok();
     let size = size(&String::from_utf8_lossy(&git("--numstat")?));
     let is_small = size.files <= FILES && size.added + size.removed <= LINES;
     let diff = if is_small { Some(String::from_utf8_lossy(&git("-p")?).into_owned()) } else { None };
     Some(ShownChange { from, to, size, diff })
+}
+
+/// Which of these commits and branches are in a branch of the user's: the one that is checked out, or the main one. Nothing is written.
+#[must_use]
+pub fn brought_in(dir: &Path, of: &[String]) -> Vec<bool> {
+    let Some(tree) = HostWorkTree::around(dir).map(|tree| tree.within(WAIT)) else { return vec![false; of.len()] };
+    let head = tree.line(&["symbolic-ref", "--quiet", "HEAD"]);
+    // Who looks at a task's branch has not merged it.
+    let is_own = head.is_some_and(|head| head.starts_with("refs/heads/reflexion/"));
+    let names = ["HEAD", "refs/heads/main", "refs/heads/master"].into_iter().skip(usize::from(is_own));
+    let mut tips: Vec<String> = names.filter_map(|name| tree.resolve(name)).collect();
+    tips.dedup();
+    let is_in =
+        |commit: &String| tips.iter().any(|tip| tree.git(&["merge-base", "--is-ancestor", commit, tip]).is_ok());
+    of.iter().map(|name| tree.resolve(name).is_some_and(|commit| is_in(&commit))).collect()
 }
 
 /// Lines are `added TAB removed TAB name`; `-` where a file is no text.

@@ -126,7 +126,7 @@ impl HostWorkTree {
         Err(std::io::Error::new(ErrorKind::TimedOut, waited))
     }
 
-    fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
+    pub(super) fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Option<String> {
         let out = self.git(args).ok()?;
         let line = String::from_utf8_lossy(&out).lines().next()?.trim().to_owned();
         (!line.is_empty()).then_some(line)

@@ -2,7 +2,7 @@
 
 use super::attempt::{Attempt, Course};
 use super::task::{Prepared, TaskRun};
-use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection};
+use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection, WORKSPACE};
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
 use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection, RecallQuery};
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,7 +79,7 @@ impl TaskRun {
         let known_red: Vec<KnownRed<'_>> =
             prepared.baseline.iter().filter(known_red).filter_map(|c| known(c, &of_own)).collect();
         let (workspace, room) = (prepared.workspace.dir(), prepared.room.as_deref());
-        let dirs: Vec<&Path> = room.into_iter().chain([workspace.as_path()]).collect();
+        let dirs: Vec<&Path> = room.into_iter().chain([workspace.as_path(), Path::new(WORKSPACE)]).collect();
         let now = (attempt.number, self.last_number(attempt.part));
         let last_failure = match &self.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {

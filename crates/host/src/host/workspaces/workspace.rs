@@ -294,6 +294,10 @@ impl Workspace for HostWorkspace {
         self.parts.top.components().chain(prefix.components()).collect()
     }
 
+    fn places(&self) -> Vec<PathBuf> {
+        vec![self.parts.top.components().collect(), self.parts.cache.clone()]
+    }
+
     fn env(&self) -> BTreeMap<String, String> {
         let shared = &self.parts.shared;
         let cache = self.parts.cache.display().to_string();

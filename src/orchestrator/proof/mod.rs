@@ -126,6 +126,7 @@ impl TaskRun {
             seen: Vec::new(),
             walls: self.seen.walls(),
             tests_in_vain: false,
+            survived: Vec::new(),
             used_up: false,
             not_counted: 0,
             began,

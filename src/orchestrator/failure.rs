@@ -1,21 +1,25 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
 use super::attempt::Judged;
+use super::healer;
 use super::machine::Input;
-use super::task::TaskRun;
+use super::task::{Prepared, TaskRun};
 use super::turn::shown_diff;
 use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
-    Allow, ChangedLine, CheckReport, CheckResults, CheckScope, Ending, Expects, FailedCheck, FailureContext,
+    Allow, ChangedLine, CheckReport, CheckResults, CheckScope, CheckSpec, Ending, Expects, FailedCheck, FailureContext,
     FailureType, LessonFollowed, Output, Reflection, Refutation, Signature, TaskId, Timestamp, TreeId, TurnFailure,
     belongs_to_tests, changed_lines, same_file,
 };
 use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
-use crate::services::{Diff, Workspace};
+use crate::services::Diff;
 
 /// What an agent is to do where several tests are red, and none of them was moved.
 const FIND_ITS_TEST: &str =
     "Find the test among the red ones that shows what the task asks, and change the code until that one passes";
+
+/// Why an attempt failed whose check lacked something that was brought back since: no agent can do anything about it.
+const IS_BACK: &str = "something that the check needs beside the files was gone, and is there again, so nothing is known of whether the change is right";
 
 /// The last failure of this run, for the next prompt.
 pub(super) struct PastFailure {
@@ -39,6 +43,16 @@ pub(super) struct PastChange {
 }
 
 impl PastFailure {
+    /// The same, where what the check said was nothing about the work.
+    fn explained(mut self) -> Self {
+        self.check = None;
+        IS_BACK.clone_into(&mut self.because);
+        if self.change.number == self.number {
+            IS_BACK.clone_into(&mut self.change.because);
+        }
+        self
+    }
+
     /// As the record of its turn holds it.
     pub fn recorded(self, checks: &[CheckReport]) -> TurnFailure {
         let check = self.check.and_then(|shown| checks.iter().position(|check| *check == shown));
@@ -142,7 +156,8 @@ impl TaskRun {
 
     /// The failure of the attempt that an earlier process of the run judged last, for the prompt of the one that comes next: from the record of its
     /// turn, and its diff from the files that the journal names. What is not there any more is left out; that it failed is not.
-    pub async fn recall_failure(&mut self, workspace: &dyn Workspace) {
+    pub async fn recall_failure(&mut self, prepared: &Prepared) {
+        let workspace = &prepared.workspace;
         let Some((judgement, tree)) = judged_last(&self.past) else { return };
         let Some(last) = &self.last_judged else { return };
         let Some(part) = self.parts.iter().position(|part| part.id == last.subtask) else { return };
@@ -151,6 +166,8 @@ impl TaskRun {
             Some(digest) => self.context.services.verdicts.kept(&last.session, digest).await.ok().flatten(),
             None => None,
         };
+        let suspects =
+            record.as_ref().map(|record| healer::suspects(&record.checks, &prepared.baseline)).unwrap_or_default();
         let kept = record.as_ref().and_then(|record| record.failure.clone());
         let check = kept.as_ref().and_then(|kept| record.as_ref()?.checks.get(kept.check?).cloned());
         let is_known = kept.as_ref().is_none_or(|kept| !kept.files.is_empty());
@@ -164,7 +181,27 @@ impl TaskRun {
         let change = PastChange { number, because: of_change, files, diff: diff_text };
         let failure = PastFailure { part, number: last.attempt, because, check, change };
         self.last_change = diff.map(|_| (part, tree.clone()));
+        if self.explained.contains(&(last.subtask.clone(), last.attempt)) {
+            self.last_failure = Some(failure.explained());
+            return;
+        }
         self.last_failure = Some(failure);
+        // The process that ended would have looked whether something is gone; what it would have brought back is there in any case.
+        if !suspects.is_empty() {
+            (self.suspects, self.made_anew) = (suspects, Some(tree.clone()));
+        }
+    }
+
+    /// The number of the last attempt at a part, where what failed in it is one of these checks.
+    pub(super) fn failed_by(&self, part: usize, checks: &[CheckSpec]) -> Option<u32> {
+        let failure = self.last_failure.as_ref().filter(|last| last.part == part)?;
+        checks.contains(&failure.check.as_ref()?.spec).then_some(failure.number)
+    }
+
+    /// What the last attempt at a part said of its work does not count: the next prompt does not hold it, nor its lesson.
+    pub(super) fn explain_failure(&mut self, part: usize, attempt: u32) {
+        self.last_failure = self.last_failure.take().map(PastFailure::explained);
+        self.explained.insert((self.parts[part].id.clone(), attempt));
     }
 
     /// What is known of a failed attempt, for the generator.

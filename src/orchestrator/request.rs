@@ -2,7 +2,9 @@
 
 use super::attempt::{Attempt, Course};
 use super::task::{Prepared, TaskRun};
-use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection, WORKSPACE};
+use crate::domain::{
+    CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection, SessionId, SubtaskId, WORKSPACE,
+};
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
 use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection, RecallQuery};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,13 +38,28 @@ impl TaskRun {
             failure: check.map(|check| (check.signature.clone(), check.output.clone())),
             limit: policy.max_reflections_per_retry,
             most: None,
-            // What an attempt that is done again left behind is not its own lesson.
-            without: self.open_sessions.iter().cloned().collect(),
+            // What an attempt that is done again left behind is not its own lesson, and what was gone beside the files is none.
+            without: self.open_sessions.iter().cloned().chain(self.sessions_explained().await).collect(),
         };
         services.reflections.recall(&query).await.unwrap_or_else(|error| {
             self.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
             Recall::default()
         })
+    }
+
+    /// The sessions of lessons about what was gone beside the files. Of an attempt that was done again, an earlier session may have written the lesson.
+    async fn sessions_explained(&self) -> Vec<SessionId> {
+        if self.explained.is_empty() {
+            return Vec::new();
+        }
+        let stored = self.context.services.reflections.get_for_task(&self.task.id).await.unwrap_or_default();
+        let is_explained = |lesson: &Reflection| {
+            let of = |(part, attempt): &(SubtaskId, u32)| {
+                lesson.subtask_id == part.as_str() && lesson.attempt_number == *attempt
+            };
+            lesson.replaces.is_none() && self.explained.iter().any(of)
+        };
+        stored.into_iter().filter(is_explained).map(|lesson| lesson.session_id).collect()
     }
 
     /// The part's own reflections, newest first; for a decomposed task then those of its other parts.

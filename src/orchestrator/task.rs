@@ -15,8 +15,8 @@ use super::waiting::jitter;
 use super::{machine, resume, router};
 use crate::domain::{
     Again, AttemptCount, CheckReport, CheckScope, CheckSpec, Ending, EventKind, FileGlobs, JournalEntry, Needs, Proof,
-    RunId, RunKind, SessionId, Spell, Status, Stop, Subtask, Task, TaskMark, TaskReport, TreeId, Usage, Verdict,
-    checked_otherwise, later,
+    RunId, RunKind, SessionId, Spell, Status, Stop, Subtask, SubtaskId, Task, TaskMark, TaskReport, TreeId, Usage,
+    Verdict, checked_otherwise, later,
 };
 use crate::prompt::{PartOrigin, one_line};
 use crate::services::{CommitRequest, JournalError, TasksError, Workspace, WorkspaceError, lines_of_work};
@@ -115,6 +115,11 @@ pub(super) struct TaskRun {
     pub counts: Option<Vec<AttemptCount>>,
     /// Checks that the last attempt may have failed because of what is around its files.
     pub suspects: Vec<(CheckScope, CheckSpec)>,
+    /// What an earlier process judged last, in workspaces that were made anew since: whether something was gone there, its files tell.
+    pub made_anew: Option<TreeId>,
+    /// Attempts, by part and number, that failed for want of something that was brought back since: what they say of the work, and their lessons, do
+    /// not count.
+    pub explained: BTreeSet<(SubtaskId, u32)>,
     pub worker: usize,
     /// What the checks said of which tree, for the proofs of later turns and attempts.
     pub seen: Seen,
@@ -154,6 +159,8 @@ impl TaskRun {
             past: Vec::new(),
             counts: None,
             suspects: Vec::new(),
+            made_anew: None,
+            explained: BTreeSet::new(),
             worker,
             seen: Seen::default(),
             begun: 0,
@@ -202,7 +209,7 @@ impl TaskRun {
             self.report.solved_at = past.last.as_ref().map(|last| last.attempt);
             self.report.needs = Some(Needs::Person);
         }
-        self.last_judged = past.last;
+        (self.last_judged, self.explained) = (past.last, past.explained);
         self.open_sessions = past.open_sessions;
         self
     }
@@ -364,7 +371,7 @@ impl TaskRun {
         let base = prepared.workspace.base();
         let mut state = State::new(self.plan(base.clone())?);
         let mut input = Input::Ready;
-        self.recall_failure(&*prepared.workspace).await;
+        self.recall_failure(prepared).await;
         for past in resume::replayed(std::mem::take(&mut self.past), &base) {
             state = machine::step(state, input).0;
             input = past;

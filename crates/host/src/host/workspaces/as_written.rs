@@ -4,7 +4,7 @@
 //! What git makes of the bytes says nothing there. What counts is whether the bytes are those that git itself has written.
 
 use super::layout::{blocking, io_error};
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Recording};
 use crate::files::{Kind, Root};
 use crate::host::git;
 use crate::services::WorkspaceError;
@@ -22,6 +22,22 @@ const INDEX: &str = "written-index";
 const CONVERTING: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
 impl Recorder {
+    /// What of `changed` was touched, and the entries of files that are as the base has them again.
+    pub(super) async fn touched(
+        &self,
+        changed: &HashSet<PathBuf>,
+        what: &Recording<'_>,
+    ) -> Result<(HashSet<PathBuf>, Vec<u8>), WorkspaceError> {
+        let (Some(loaded), Some(base)) = (what.loaded, what.base) else { return Ok((changed.clone(), Vec::new())) };
+        let as_written = self.as_written(changed, Some(loaded)).await?;
+        let touched: HashSet<PathBuf> = changed.difference(&as_written).cloned().collect();
+        if base == loaded {
+            return Ok((touched, Vec::new()));
+        }
+        let (as_in_base, entries) = self.entries_as_written(&touched, base).await?;
+        Ok((touched.difference(&as_in_base).cloned().collect(), entries))
+    }
+
     /// Of these files, those that are, byte for byte and in their permissions, what git writes for the index's tree.
     /// `tree` is the one that it holds, if known: its attributes count then.
     pub(super) async fn as_written(
@@ -35,7 +51,7 @@ impl Recorder {
 
     /// The entries that a tree has of those of these files that are what git writes for it, as `update-index --index-info` reads them; and
     /// which they are.
-    pub(super) async fn entries_as_written(
+    async fn entries_as_written(
         &self,
         paths: &HashSet<PathBuf>,
         tree: &str,

@@ -341,22 +341,6 @@ impl Recorder {
         Ok(Recorded { tree, changed, submodules })
     }
 
-    /// What of `changed` was touched, and the entries of files that are as the base has them again.
-    async fn touched(
-        &self,
-        changed: &HashSet<PathBuf>,
-        what: &Recording<'_>,
-    ) -> Result<(HashSet<PathBuf>, Vec<u8>), WorkspaceError> {
-        let (Some(loaded), Some(base)) = (what.loaded, what.base) else { return Ok((changed.clone(), Vec::new())) };
-        let as_written = self.as_written(changed, Some(loaded)).await?;
-        let touched: HashSet<PathBuf> = changed.difference(&as_written).cloned().collect();
-        if base == loaded {
-            return Ok((touched, Vec::new()));
-        }
-        let (as_in_base, entries) = self.entries_as_written(&touched, base).await?;
-        Ok((touched.difference(&as_in_base).cloned().collect(), entries))
-    }
-
     /// Takes submodules out of the index in whose places files of the work's own are: git sees none below a submodule. An empty
     /// directory, or one with nothing but ignored files, is a submodule that nobody has filled.
     async fn let_go_of(

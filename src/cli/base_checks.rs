@@ -31,7 +31,8 @@ pub(super) async fn at_base(
     let interrupt = tokio::spawn(interrupt::cancel_on_signal(cancel.clone()));
     let ran = match workspace.reset(&workspace.base(), &cancel).await {
         Ok(restored) => {
-            let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), walled: false, cancel };
+            let (dir, places, env) = (workspace.dir(), workspace.places(), workspace.env());
+            let request = VerifyRequest { checks, dir, places, env, walled: false, cancel };
             Ok(AtBase { said: restored.said, reports: app.1.verify(request).await })
         }
         Err(error) => Err(error),

@@ -149,7 +149,8 @@ impl TaskRun {
                     let because = turn.judged.judgement.because.clone();
                     let reason = if turn.next == Turn::AskForTest { TurnReason::Test } else { TurnReason::Feedback };
                     if turn.next == Turn::AskForTest {
-                        let hunks = turn.judged.proof_hunks.as_ref();
+                        // Of a change that only goes as a whole, no line is one that no check notices.
+                        let hunks = turn.judged.proof_hunks.as_ref().filter(|hunks| !hunks.whole);
                         course.prompt = ask_for_test(&because, hunks.map_or(&[], |hunks| &hunks.not_noticed));
                         course.confirmed = Some(turn.judged.clone());
                     } else {

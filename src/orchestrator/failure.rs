@@ -1,17 +1,17 @@
 //! What is known of a failed attempt: for the next prompt, and for whoever writes the lesson.
 
-use super::course::Judged;
-use super::course::shown_diff;
+use super::course::{Judged, shown_diff};
+use super::healer;
 use super::machine::Input;
 use super::past_failure::{PastChange, PastFailure};
-use super::task_run::{LastChange, TaskPlan, TaskRun};
+use super::task_run::{LastChange, Prepared, Progress, TaskPlan, TaskRun};
 use super::verdict::{Judgement, RUN_ALL, beside_red, is_red};
 use crate::domain::{
-    ChangedLine, CheckReport, CheckScope, Ending, FailedCheck, FailureContext, FailureType, LessonFollowed, Output,
-    Reflection, Refutation, Signature, TaskId, Timestamp, TreeId, belongs_to_tests, changed_lines, same_file,
+    ChangedLine, CheckReport, CheckScope, CheckSpec, Ending, FailedCheck, FailureContext, FailureType, LessonFollowed,
+    Output, Reflection, Refutation, Signature, TaskId, Timestamp, TreeId, belongs_to_tests, changed_lines, same_file,
 };
 use crate::prompt::{PartOrigin, one_line, relative, with_proposed};
-use crate::services::{Diff, Workspace};
+use crate::services::Diff;
 
 /// What an agent is to do where several tests are red, and none of them was moved.
 const FIND_ITS_TEST: &str =
@@ -63,7 +63,8 @@ impl TaskRun {
 
     /// The failure of the attempt that an earlier process of the run judged last, for the prompt of the one that comes next: from the record of its
     /// turn, and its diff from the files that the journal names. What is not there any more is left out; that it failed is not.
-    pub async fn recall_failure(&mut self, workspace: &dyn Workspace) {
+    pub async fn recall_failure(&mut self, prepared: &Prepared) {
+        let workspace = &prepared.workspace;
         let Some((judgement, tree)) = judged_last(&self.progress.past) else { return };
         let Some(last) = &self.progress.last_judged else { return };
         let Some(part) = self.plan.parts.iter().position(|part| part.id == last.subtask) else { return };
@@ -72,6 +73,8 @@ impl TaskRun {
             Some(digest) => self.plan.context.services.verdicts.kept(&last.session, digest).await.ok().flatten(),
             None => None,
         };
+        let suspects =
+            record.as_ref().map(|record| healer::suspects(&record.checks, &prepared.baseline)).unwrap_or_default();
         let kept = record.as_ref().and_then(|record| record.failure.clone());
         let check = kept.as_ref().and_then(|kept| record.as_ref()?.checks.get(kept.check?).cloned());
         let is_known = kept.as_ref().is_none_or(|kept| !kept.files.is_empty());
@@ -85,7 +88,29 @@ impl TaskRun {
         self.progress.last_change = diff.map(|_| LastChange { part, attempt: number, tree: tree.clone() });
         let change = PastChange { number, because: of_change, files, diff: diff_text };
         let failure = PastFailure { part, number: last.attempt, because, check, change };
+        if self.progress.explained.contains(&(last.subtask.clone(), last.attempt)) {
+            self.progress.last_failure = Some(failure.explained());
+            return;
+        }
         self.progress.last_failure = Some(failure);
+        // The process that ended would have looked whether something is gone; what it would have brought back is there in any case.
+        if !suspects.is_empty() {
+            (self.work.suspects, self.work.made_anew) = (suspects, Some(tree.clone()));
+        }
+    }
+
+    /// What the last attempt at a part said of its work does not count: the next prompt does not hold it, nor its lesson.
+    pub(super) fn explain_failure(&mut self, part: usize, attempt: u32) {
+        self.progress.last_failure = self.progress.last_failure.take().map(PastFailure::explained);
+        self.progress.explained.insert((self.plan.parts[part].id.clone(), attempt));
+    }
+}
+
+impl Progress {
+    /// The number of the last attempt at a part, where what failed in it is one of these checks.
+    pub(super) fn failed_by(&self, part: usize, checks: &[CheckSpec]) -> Option<u32> {
+        let failure = self.last_failure.as_ref().filter(|last| last.part == part)?;
+        checks.contains(&failure.check.as_ref()?.spec).then_some(failure.number)
     }
 }
 

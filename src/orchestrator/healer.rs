@@ -248,6 +248,7 @@ mod tests {
             symptom: None,
             spell,
             outcome: HealOutcome::Healed { did: vec![] },
+            explains: None,
         };
         let mut heals = Heals::default();
         heals.take(&started);

@@ -20,7 +20,7 @@ pub(super) struct Place<'a> {
 pub(super) enum Mended<T> {
     /// It went well.
     NotNeeded(T),
-    /// It failed, and the workspace was repaired: it is to be done once more, and told to [`TaskRun::proved`].
+    /// It failed, and the workspace was repaired: it is to be done once more, and told to [`TaskPlan::proved`].
     Again((Heal, Vec<String>)),
 }
 
@@ -29,14 +29,6 @@ pub(super) enum Mended<T> {
 pub(super) struct Heal {
     part: usize,
     symptom: Symptom,
-}
-
-/// A check that says something else of the base than it did.
-struct Worse {
-    name: String,
-    /// Something that it needs is gone.
-    lacks: bool,
-    how: String,
 }
 
 impl TaskRun {
@@ -49,13 +41,20 @@ impl TaskRun {
         }
         self.plan.doing("looking at the workspace");
         let room = prepared.workspace.room().await?;
-        let Some(worse) = self.plan.worse(&*room, prepared, &suspects).await? else { return Ok(()) };
-        let because = format!("check `{}` says of the base now: {}", worse.name, worse.how);
+        if let Some(tree) = self.work.made_anew.take() {
+            self.look_once_more(&*room, (part, &tree), &suspects).await?;
+        }
+        let worse = self.plan.worse(&*room, prepared, &suspects).await?;
+        let Some(first) = worse.first() else { return Ok(()) };
+        let because = format!("check `{}` says of the base now: {}", first.spec.name, first.how());
         let symptom = Symptom::DependenciesMissing;
         let mut healed = false;
         if self.plan.can_set_up() && self.plan.begin_heal(part, symptom, because.clone()).await? {
             let again = match self.plan.set_up_again(&*room).await {
-                Ok(did) => self.plan.worse(&*room, prepared, &suspects).await?.map_or(Ok(did), |worse| Err(worse.how)),
+                Ok(did) => match self.plan.worse(&*room, prepared, &suspects).await?.first() {
+                    None => Ok(did),
+                    Some(worse) => Err(worse.how()),
+                },
                 Err(error) => Err(error.to_string()),
             };
             healed = again.is_ok();
@@ -63,10 +62,55 @@ impl TaskRun {
                 Ok(did) => HealOutcome::Healed { did },
                 Err(because) => HealOutcome::NotHealed { because },
             };
-            self.plan.end_heal(Heal { part, symptom }, outcome).await?;
+            let specs: Vec<CheckSpec> = worse.iter().map(|worse| worse.spec.clone()).collect();
+            self.end_explaining(Heal { part, symptom }, outcome, &specs).await?;
         }
         // Without it nothing that an agent could do would be confirmed.
-        if worse.lacks && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
+        if healer::lacks(first) && !healed { Err(TaskRunError::Environment(because)) } else { Ok(()) }
+    }
+
+    /// The process that judged the last attempt ended before it could look whether something was gone; the run went on in workspaces that
+    /// were made anew, with all of that in them. Where a check of the same files lacks nothing there, that was it.
+    async fn look_once_more(
+        &mut self,
+        room: &dyn Workspace,
+        (part, tree): (usize, &TreeId),
+        suspects: &[(CheckScope, CheckSpec)],
+    ) -> Result<(), TaskRunError> {
+        const DID: &str = "made the workspace anew when the run went on";
+        let failed =
+            suspects.iter().find(|(_, spec)| self.progress.failed_by(part, std::slice::from_ref(spec)).is_some());
+        let Some(check) = failed.filter(|_| self.plan.can_set_up()).cloned() else { return Ok(()) };
+        if Box::pin(self.plan.put_back_work(room, part, tree)).await?.is_some() {
+            return Ok(());
+        }
+        let now = self.plan.check_as_it_stands(room, check.clone(), false).await?;
+        if healer::lacks(&now) || self.plan.context.cancel.is_cancelled() {
+            return Ok(());
+        }
+        let symptom = Symptom::DependenciesMissing;
+        let because = format!("check `{}` lacks nothing any more", check.1.name);
+        if self.plan.begin_heal(part, symptom, because).await? {
+            let outcome = HealOutcome::Healed { did: vec![DID.to_owned()] };
+            self.end_explaining(Heal { part, symptom }, outcome, &[check.1]).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes down what came of a repair of what these checks lacked, and with which attempt's failure that has to do.
+    async fn end_explaining(
+        &mut self,
+        heal: Heal,
+        outcome: HealOutcome,
+        checks: &[CheckSpec],
+    ) -> Result<(), TaskRunError> {
+        let is_healed = matches!(outcome, HealOutcome::Healed { .. });
+        let explains = self.progress.failed_by(heal.part, checks).filter(|_| is_healed);
+        self.plan.record_heal(heal, outcome, explains).await?;
+        if let Some(attempt) = explains {
+            self.explain_failure(heal.part, attempt);
+        }
+        Ok(())
     }
 }
 
@@ -198,25 +242,23 @@ impl TaskPlan {
         Ok(report)
     }
 
-    /// The first of the checks that says less of the base than it did.
+    /// The checks that say less of the base than they did.
     async fn worse(
         &self,
         room: &dyn Workspace,
         prepared: &Prepared,
         checks: &[(CheckScope, CheckSpec)],
-    ) -> Result<Option<Worse>, TaskRunError> {
+    ) -> Result<Vec<CheckReport>, TaskRunError> {
         let mut now = Vec::new();
         for check in checks {
             self.put_back(room, 0, &room.base()).await?;
             now.push(self.check_as_it_stands(room, check.clone(), false).await?);
         }
         if self.context.cancel.is_cancelled() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let is_worse =
-            |now: &&CheckReport| now.at_base(&prepared.baseline).is_some_and(|before| healer::worse(before, now));
-        let worse = now.iter().find(is_worse);
-        Ok(worse.map(|now| Worse { name: now.spec.name.clone(), lacks: healer::lacks(now), how: now.how() }))
+        now.retain(|now| now.at_base(&prepared.baseline).is_some_and(|before| healer::worse(before, now)));
+        Ok(now)
     }
 
     /// Only what the user has configured is ever run or brought in.
@@ -249,13 +291,22 @@ impl TaskPlan {
     }
 
     /// Writes down what came of it. What was interrupted has no result: it is done again when the run goes on.
-    async fn end_heal(&self, Heal { part, symptom }: Heal, outcome: HealOutcome) -> Result<(), TaskRunError> {
+    async fn end_heal(&self, heal: Heal, outcome: HealOutcome) -> Result<(), TaskRunError> {
+        self.record_heal(heal, outcome, None).await
+    }
+
+    async fn record_heal(
+        &self,
+        Heal { part, symptom }: Heal,
+        outcome: HealOutcome,
+        explains: Option<u32>,
+    ) -> Result<(), TaskRunError> {
         let context = &self.context;
         if context.cancel.is_cancelled() {
             return Ok(());
         }
         let (task, subtask, spell) = (self.task.id.clone(), self.parts[part].id.clone(), symptom.spell());
-        let entry = JournalEntry::HealEnded { task, subtask, symptom: Some(symptom), spell, outcome };
+        let entry = JournalEntry::HealEnded { task, subtask, symptom: Some(symptom), spell, outcome, explains };
         Ok(context.record(entry).await?)
     }
 }

@@ -23,7 +23,20 @@ pub(super) struct PastChange {
     pub diff: String,
 }
 
+/// Why an attempt failed whose check lacked something that was brought back since: no agent can do anything about it.
+const IS_BACK: &str = "something that the check needs beside the files was gone, and is there again, so nothing is known of whether the change is right";
+
 impl PastFailure {
+    /// The same, where what the check said was nothing about the work.
+    pub fn explained(mut self) -> Self {
+        self.check = None;
+        IS_BACK.clone_into(&mut self.because);
+        if self.change.number == self.number {
+            IS_BACK.clone_into(&mut self.change.because);
+        }
+        self
+    }
+
     /// As the record of its turn holds it.
     pub fn recorded(self, checks: &[CheckReport]) -> TurnFailure {
         let check = self.check.and_then(|shown| checks.iter().position(|check| *check == shown));

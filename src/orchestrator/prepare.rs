@@ -180,7 +180,8 @@ impl TaskPlan {
             return Vec::new();
         }
         let cancel = self.context.cancel.clone();
-        let request = VerifyRequest { checks, dir: workspace.dir(), env: workspace.env(), walled, cancel };
+        let (dir, places, env) = (workspace.dir(), workspace.places(), workspace.env());
+        let request = VerifyRequest { checks, dir, places, env, walled, cancel };
         self.context.services.verifier.verify(request).await
     }
 

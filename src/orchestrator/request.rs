@@ -2,7 +2,9 @@
 
 use super::course::{Attempt, Course};
 use super::task_run::{Prepared, TaskPlan, TaskRun};
-use crate::domain::{CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection};
+use crate::domain::{
+    CheckReport, CheckScope, CheckSpec, EventKind, Expects, Recall, Reflection, SessionId, SubtaskId, WORKSPACE,
+};
 use crate::prompt::{AttemptPrompt, KnownRed, LastFailure, go_on};
 use crate::services::{AgentRequest, AgentWatch, Mode, PromptSection, RecallQuery};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,13 +38,30 @@ impl TaskRun {
             failure: check.map(|check| (check.signature.clone(), check.output.clone())),
             limit: policy.max_reflections_per_retry,
             most: None,
-            // What an attempt that is done again left behind is not its own lesson.
-            without: self.progress.open_sessions.iter().cloned().collect(),
+            // What an attempt that is done again left behind is not its own lesson, and what was gone beside the files is none.
+            without: self.progress.open_sessions.iter().cloned().chain(self.sessions_explained().await).collect(),
         };
         services.reflections.recall(&query).await.unwrap_or_else(|error| {
             self.plan.publish(EventKind::Warning { message: format!("reflections could not be read: {error}") });
             Recall::default()
         })
+    }
+
+    /// The sessions of lessons about what was gone beside the files. Of an attempt that was done again, an earlier session may have written the lesson.
+    async fn sessions_explained(&self) -> Vec<SessionId> {
+        let explained = &self.progress.explained;
+        if explained.is_empty() {
+            return Vec::new();
+        }
+        let TaskPlan { context, task, .. } = &self.plan;
+        let stored = context.services.reflections.get_for_task(&task.id).await.unwrap_or_default();
+        let is_explained = |lesson: &Reflection| {
+            let of = |(part, attempt): &(SubtaskId, u32)| {
+                lesson.subtask_id == part.as_str() && lesson.attempt_number == *attempt
+            };
+            lesson.replaces.is_none() && explained.iter().any(of)
+        };
+        stored.into_iter().filter(is_explained).map(|lesson| lesson.session_id).collect()
     }
 
     /// The attempt's prompt.
@@ -66,7 +85,7 @@ impl TaskRun {
         let known_red: Vec<KnownRed<'_>> =
             prepared.baseline.iter().filter(known_red).filter_map(|c| known(c, &of_own)).collect();
         let (workspace, room) = (prepared.workspace.dir(), prepared.room.as_deref());
-        let dirs: Vec<&Path> = room.into_iter().chain([workspace.as_path()]).collect();
+        let dirs: Vec<&Path> = room.into_iter().chain([workspace.as_path(), Path::new(WORKSPACE)]).collect();
         let now = (attempt.number, self.last_number(attempt.part));
         let last_failure = match &self.progress.last_failure {
             Some(last) if last.part == attempt.part => Some(LastFailure {

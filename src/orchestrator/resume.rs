@@ -79,6 +79,8 @@ pub struct PastTask {
     pub last: Option<LastJudged>,
     /// Sessions whose attempt has no result: what they left behind must not be counted twice.
     pub open_sessions: Vec<SessionId>,
+    /// Attempts, by part and number, that failed for want of something that was brought back since.
+    pub explained: BTreeSet<(SubtaskId, u32)>,
     /// Attempts that were begun.
     pub attempts_begun: u32,
     /// How long it was worked on.
@@ -414,7 +416,10 @@ impl PastTask {
             | JournalEntry::WaitEnded { .. }
             | JournalEntry::MergeReady { .. } => {}
             // Repairs are counted for the whole run.
-            JournalEntry::HealStarted { .. } | JournalEntry::HealEnded { .. } => {}
+            JournalEntry::HealStarted { .. } => {}
+            JournalEntry::HealEnded { subtask, explains, .. } => {
+                self.explained.extend(explains.map(|attempt| (subtask.clone(), attempt)));
+            }
             // Told when it happened; nothing that is done depends on it.
             JournalEntry::RepositoryChanged { .. } | JournalEntry::Noticed { .. } => {}
             // Of the run as a whole: they come to no task.

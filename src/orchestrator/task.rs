@@ -116,7 +116,7 @@ impl TaskRun {
         let base = prepared.workspace.base();
         let mut state = State::new(self.plan(base.clone())?);
         let mut input = Input::Ready;
-        self.recall_failure(&*prepared.workspace).await;
+        self.recall_failure(prepared).await;
         for past in resume::replayed(std::mem::take(&mut self.progress.past), &base) {
             state = machine::step(state, input).0;
             input = past;

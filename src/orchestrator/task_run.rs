@@ -10,7 +10,7 @@ use super::sum_up::empty_report;
 use super::{machine, router};
 use crate::domain::{
     Again, AttemptCount, CheckReport, CheckScope, CheckSpec, EventKind, FileGlobs, Needs, SessionId, Spell, Status,
-    Subtask, Task, TaskReport, TreeId, Usage,
+    Subtask, SubtaskId, Task, TaskReport, TreeId, Usage,
 };
 use crate::prompt::PartOrigin;
 use crate::services::{JournalError, TasksError, Workspace, WorkspaceError};
@@ -127,6 +127,9 @@ pub(super) struct Progress {
     /// What the machine is fed again with.
     pub past: Vec<Input>,
     pub counts: Option<Vec<AttemptCount>>,
+    /// Attempts, by part and number, that failed for want of something that was brought back since: what they say of the work, and their lessons, do
+    /// not count.
+    pub explained: BTreeSet<(SubtaskId, u32)>,
     /// Attempts of this task that this run has begun.
     pub begun: u32,
     /// How long earlier processes of this run worked on it.
@@ -140,6 +143,8 @@ pub(super) struct Work {
     pub prepared: Option<Result<Prepared, TaskRunError>>,
     /// Checks that the last attempt may have failed because of what is around its files.
     pub suspects: Vec<(CheckScope, CheckSpec)>,
+    /// What an earlier process judged last, in workspaces that were made anew since: whether something was gone there, its files tell.
+    pub made_anew: Option<TreeId>,
     /// What the checks said of which tree, for the proofs of later turns and attempts.
     pub seen: Seen,
     /// What in the home directory steered tools otherwise than when the run began, in words, while the last attempt was made and checked.
@@ -184,6 +189,7 @@ impl Progress {
             taught: Vec::new(),
             past: Vec::new(),
             counts: None,
+            explained: BTreeSet::new(),
             begun: 0,
             worked: Duration::ZERO,
         }
@@ -225,7 +231,7 @@ impl Progress {
             report.solved_at = past.last.as_ref().map(|last| last.attempt);
             report.needs = Some(Needs::Person);
         }
-        self.last_judged = past.last;
+        (self.last_judged, self.explained) = (past.last, past.explained);
         self.open_sessions = past.open_sessions;
     }
 }

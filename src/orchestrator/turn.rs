@@ -14,7 +14,7 @@ use super::{results, review, turns, verdict};
 use crate::domain::{
     AgentReport, Change, CheckReport, CheckSpec, CompletionVerdict, Ending, EventKind, Expects, FailureType, FileGlobs,
     Flaky, FlakyHow, GateOutcome, JournalEntry, Risk, Role, SessionVerdict, Severity, Standing, TestsTurned,
-    TranscriptItem, TurnRecord, Usage, Verdict, policy,
+    TranscriptItem, TurnRecord, Usage, Verdict, WORKSPACE, policy,
 };
 use crate::prompt::{
     AgentSteps, Feedback, OUTPUT_BYTES, PartOrigin, excerpt, fence, known_failures, nudge, one_line, with_finding,
@@ -246,7 +246,7 @@ impl TaskRun {
             shown,
             (self.plan.expects(course.attempt.part), &self.plan.task.allow),
         );
-        let dirs: Vec<PathBuf> = prepared.room.iter().cloned().chain([workspace.dir()]).collect();
+        let dirs: Vec<PathBuf> = prepared.room.iter().cloned().chain([workspace.dir(), WORKSPACE.into()]).collect();
         let below: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
         let did = AgentSteps::of(&course.watching.seen().trace, &below);
         let mut judged = Judged {

@@ -441,6 +441,7 @@ mod tests {
         let request = VerifyRequest {
             checks: vec![(CheckScope::Task, spec)],
             dir: ".".into(),
+            places: Vec::new(),
             env: BTreeMap::new(),
             walled: false,
             cancel: CancellationToken::new(),

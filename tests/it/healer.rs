@@ -94,7 +94,8 @@ const NEEDS_CHECK: &str = "[ ! -e spoil ] || rm -rf \"$DEPS\"; \"$DEPS/check\" a
 
 #[test]
 fn what_the_checks_need_is_brought_back_between_attempts_after_the_lesson_is_written() {
-    let agent = "rm -f spoil; if [ $REFLEXION_ATTEMPT = 1 ]; then touch spoil; fi; echo right > answer.txt";
+    let agent = "cat > $OUT/prompt-$REFLEXION_ATTEMPT; rm -f spoil; if [ $REFLEXION_ATTEMPT = 1 ]; then touch spoil; fi; \
+                 echo right > answer.txt";
     let project = needs_check(agent);
     let ran = project.run(&["run", "--json"]);
     ran.exits(0);
@@ -117,6 +118,11 @@ fn what_the_checks_need_is_brought_back_between_attempts_after_the_lesson_is_wri
     assert_eq!(judged["verdict"], "false_done");
     assert!(judged["reflection"].is_string(), "written before the repair: {judged}");
     assert_eq!(project.entry("heal_started")["symptom"], "dependencies_missing");
+    assert_eq!(project.entry("heal_ended")["explains"], 1);
+    // Nobody can do anything about what was repaired since.
+    let prompt = project.told("prompt-2");
+    assert!(prompt.contains("Attempt 1 failed: something that the check needs beside the files was gone"), "{prompt}");
+    assert!(!prompt.contains("not found") && !prompt.contains("needs a program"), "{prompt}");
 }
 
 #[test]

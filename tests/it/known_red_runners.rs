@@ -392,6 +392,50 @@ fn a_message_that_is_another_one_in_each_run_is_no_other_failure() {
     assert!(ran.task("a")["merged"].is_string(), "{}", ran.stderr);
 }
 
+/// Two workers check in rooms of their own, and the base is checked in one of them alone.
+#[test]
+fn where_a_check_runs_is_no_other_failure() {
+    const LOAD: &str = "import os, unittest, calc\nclass L(unittest.TestCase):\n  def test_load(self):\n    \
+        open(os.path.join(os.path.dirname(os.path.abspath(calc.__file__)), 'data', 'sample.json')).close()\n  \
+        def test_here(self): self.assertEqual(os.getcwd(), os.environ['CACHE'])\n";
+    for (all, results) in
+        [(UNITTEST.all, json!({})), ("pwd; python3 -B runner.py", json!({ "results": "reports/*.xml" }))]
+    {
+        // Each waits for the other: so two are at work.
+        let agent = "touch $OUT/$REFLEXION_TASK_ID; until [ -e $OUT/a ] && [ -e $OUT/b ]; do sleep 0.05; done; \
+            sed -i 's/R3 = 10, 20, 3/R3 = 10, 20, 33/' calc.py";
+        let project = Project::new(agent);
+        for (path, text) in [CALC, CALC_TESTS] {
+            project.write(path, text);
+        }
+        project.write("test_load.py", LOAD);
+        let loads = WRITES_XML.replace("import test_calc\n", "import test_calc, test_load\n").replace(
+            "r = R()\n",
+            "  def addError(self, t, e): super().addError(t, e); self.say(t, '<error type=\"x\" message=%s/>' % quoteattr(str(e[1])))\n\
+             r = R()\nunittest.defaultTestLoader.loadTestsFromModule(test_load).run(r)\n",
+        );
+        project.write("runner.py", loads);
+        project.write(".gitignore", "reports/\n");
+        project.config(|config| {
+            config["maxAttempts"] = json!(1);
+            config["workspace"] = json!({ "env": { "CACHE": "{cache}/x" } });
+            config["checks"] = json!([with(json!({ "name": "all", "run": all }), results.clone())]);
+        });
+        project.tasks(&[task_with_check("a", "true"), task_with_check("b", "true")]);
+        let ran = project.run(&["run", "--json", "--jobs", "2"]);
+        for task in ["a", "b"] {
+            let task = ran.task(task).to_string();
+            assert!(!task.contains("with other words"), "{task}");
+            assert!(task.contains("test_three"), "{task}");
+        }
+        let lessons = String::from_utf8(project.read("memory/reflections.jsonl")).unwrap();
+        for lesson in lessons.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            let words = format!("{} {}", lesson["analysis"], lesson["suggestion"]);
+            assert!(words.contains("test_three") && !words.contains("sample.json"), "{lesson}");
+        }
+    }
+}
+
 #[test]
 fn tests_that_may_be_removed_may_be_so_beside_red_ones() {
     for (allow, verdict) in [(json!(["remove_tests"]), "confirmed"), (json!([]), "false_done")] {

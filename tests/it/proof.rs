@@ -635,6 +635,56 @@ fn lines_that_no_check_notices_are_named() {
 }
 
 #[test]
+fn what_is_not_tested_of_new_code_is_named_also_beside_what_is() {
+    let proving = |project: &Project| {
+        project.config(|config| {
+            config["maxAttempts"] = json!(1);
+            config["proof"] = json!({ "maxRuns": 30 });
+        });
+    };
+    let added = |code: &str, body: &str| {
+        let project = Project::new(&with_test(&format!("printf '%b' '{code}' >> calc.py"), body));
+        project.write("calc.py", RIGHT);
+        project.write("test_calc.py", TESTS);
+        proving(&project);
+        project.tasks(&[task_with_check("a", SUITE)]);
+        let task = project.run(&["run", "--json"]).task("a");
+        assert_eq!(task["proof"], json!("new_test"), "{task}");
+        let body = project.git(&["log", "-1", "--format=%b", task["branch"].as_str().unwrap()]);
+        (task, body, project.run(&["report"]).stdout)
+    };
+    // Two functions in one place.
+    let both = r"\n\ndef most(a, b):\n  return a if a > b else b\n\n\ndef least(a, b):\n  return a if a < b else b\n";
+    let (task, body, page) = added(both, "self.assertEqual(calc.least(1, 2), 1)");
+    assert_eq!(hunks(&task), [vec![], vec!["calc.py:3-8"], vec!["calc.py:9-10"], vec![]], "{task}");
+    let words = "not noticed by any check: calc.py:3-8\n";
+    assert!(body.contains(words) && page.contains(words.trim_end()), "{body}\n{page}");
+    // Two lines of one.
+    let pair = r"def pair(a):\n  low = a - 1\n  high = a + 1\n  return (low, high)\n";
+    let (task, body, page) = added(pair, "self.assertEqual(calc.pair(3)[1], 4)");
+    assert_eq!(task["proofHunks"]["mistakes"], json!(["calc.py:4"]), "{task}");
+    let words = "no test notices a mistake in calc.py:4\n";
+    assert!(body.contains(words) && page.contains(words.trim_end()), "{body}\n{page}");
+}
+
+#[test]
+fn of_what_goes_only_as_a_whole_no_line_is_called_superfluous() {
+    let calc = format!("{TWO}\n\ndef half(a):\n    return a / 2\n").replacen("a - b", "a + b", 1);
+    let moves = "python3 - <<'E'\ntext = open('calc.py').read()\nat = text.index('def half')\n\
+                 open('calc.py', 'w').write(text[at:] + '\\n\\n' + text[:at].rstrip() + '\\n')\nE";
+    let (project, all) = ran(moves, &calc, SUITE, "change");
+    let task = all.task("a");
+    assert_eq!((&task["proof"], &task["proofHunks"]["whole"]), (&json!("stayed_green"), &json!(true)), "{task}");
+    assert!(hunks(&task)[1].len() > 1, "{task}");
+    let body = project.git(&["log", "-1", "--format=%b", task["branch"].as_str().unwrap()]);
+    let page = project.run(&["report"]).stdout;
+    for text in [body, page] {
+        assert!(text.contains("without the whole change every check is as green"), "{text}");
+        assert!(!text.contains("not noticed by any check") && !text.contains("no check tells"), "{text}");
+    }
+}
+
+#[test]
 fn half_of_what_belongs_together_is_no_proof() {
     let renames = "sed -i 's/^def sub/def minus/; 2s/a - b/minus(a, -b)/; $a sub = minus' calc.py";
     let task = ran(renames, TWO, SUITE, "change").1.task("a");

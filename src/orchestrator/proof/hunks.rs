@@ -89,6 +89,8 @@ struct Found {
     together: Vec<Vec<At>>,
     /// How the checks end without all code of the change.
     whole: Option<Reading>,
+    /// Nothing but the whole was taken back, and it is removed.
+    as_a_whole: bool,
 }
 
 impl Runs<'_> {
@@ -117,7 +119,7 @@ impl Runs<'_> {
             Walls::Unknown | Walls::Pass => None,
         };
         let found = if walls.is_some() { found.with_nothing_tried() } else { found };
-        let hunks = found.hunks(&files);
+        let hunks = ProofHunks { mistakes: self.mistakes_beside(&found, &files), ..found.hunks(&files) };
         let shown = |place: &str| shorten(&one_line(place), 120).into_owned();
         // Why nothing was tried says more than the places.
         let not_tried = if walls.is_some() { Vec::new() } else { hunks.not_tried.clone() };
@@ -128,6 +130,21 @@ impl Runs<'_> {
         let said = std::iter::once(proven.because.clone()).chain(by).chain(words).chain(walls);
         let because = said.collect::<Vec<_>>().join("; ");
         Ok((Judgement { proof, because, ..proven }, Some(hunks).filter(|hunks| !hunks.is_empty())))
+    }
+
+    /// Where mistakes were made that nobody noticed, other than in lines of which that is known anyway.
+    fn mistakes_beside(&self, found: &Found, files: &[File]) -> Vec<String> {
+        let is_removed = |mistake: &(String, usize)| {
+            found.removed.iter().any(|&(file, hunk)| {
+                let File { name, change, .. } = &files[file];
+                *name == mistake.0 && change.as_ref().is_none_or(|change| change.hunks[hunk].has_line(mistake.1))
+            })
+        };
+        self.survived
+            .iter()
+            .filter(|mistake| !is_removed(mistake))
+            .map(|(file, line)| format!("{file}:{line}"))
+            .collect()
     }
 
     /// The files of code that the change has touched, in hunks.
@@ -174,7 +191,8 @@ impl Runs<'_> {
             if shows {
                 found.not_tried.extend(all);
             } else {
-                // Nothing is run for it, so that nothing stays either.
+                // Nothing is run for it, so that nothing stays either; of single lines it says nothing.
+                found.as_a_whole = true;
                 found.removed.extend(all.into_iter().chain(std::mem::take(&mut found.not_tried)));
             }
             return Ok(found);
@@ -345,7 +363,8 @@ impl Found {
     /// What is known without a run of its own, that a part is red at the base, is not known of that part.
     fn with_nothing_tried(mut self) -> Self {
         self.not_tried.extend(self.kept.into_keys());
-        Self { removed: self.removed, not_tried: self.not_tried, whole: self.whole, ..Self::default() }
+        let Self { removed, not_tried, whole, as_a_whole, .. } = self;
+        Self { removed, not_tried, whole, as_a_whole, ..Self::default() }
     }
 
     /// Where the whole was not red by a failing test, a part that is proves nothing.
@@ -390,6 +409,8 @@ impl Found {
             replaced: self.removed.iter().filter(replaces).map(place).collect(),
             carried: carried.into_iter().map(place).chain(together.iter().map(whole)).collect(),
             not_noticed: self.removed.iter().map(place).collect(),
+            whole: self.as_a_whole,
+            mistakes: Vec::new(),
             entangled: entangled.iter().filter(alone).map(|at| place(at)).collect(),
             not_tried: self.not_tried.iter().map(place).collect(),
         }

@@ -127,6 +127,7 @@ impl TaskPlan {
             seen: Vec::new(),
             walls: seen.walls(),
             tests_in_vain: false,
+            survived: Vec::new(),
             used_up: false,
             not_counted: 0,
             began,

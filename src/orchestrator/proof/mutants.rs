@@ -292,10 +292,11 @@ impl Runs<'_> {
             *(if killed.is_some() { &mut tried.killed } else { &mut tried.survived }) += 1;
             self.counted.mutants = Some(tried);
             if let Some(named) = killed {
+                self.survived = survived.into_iter().map(|(place, _)| place).collect();
                 let what = format!("its new tests{named} notice a mistake in the new code ({})", mistake.words());
                 return Ok(self.proven(Proof::NewTest, &what));
             }
-            survived.push(mistake.words());
+            survived.push(((mistake.file.clone(), mistake.number), mistake.words()));
         }
         let is_of_old = !is_cut && broke.iter().all(|(why, _)| *why == OLD_TOO);
         let broken = broke.iter().map(|(_, words)| words.as_str()).collect::<Vec<_>>().join("; ");
@@ -307,7 +308,10 @@ impl Runs<'_> {
                 format!("; of the mistakes that were made in the new code, its new tests alone notice none ({broken})")
             }
             0 => format!("; what they assert is not known of a mistake in the new code ({broken})"),
-            _ => format!(", and none notices a mistake in the new code ({})", survived.join("; ")),
+            _ => {
+                let words = survived.into_iter().map(|(_, words)| words).collect::<Vec<_>>();
+                format!(", and none notices a mistake in the new code ({})", words.join("; "))
+            }
         };
         Ok(self.proven(Proof::StayedGreen, &format!("{without}{what}")))
     }

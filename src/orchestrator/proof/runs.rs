@@ -25,6 +25,8 @@ pub(super) struct Runs<'a> {
     pub(super) walls: Walls,
     /// Old tests notice every mistake that was made in the new code.
     pub(super) tests_in_vain: bool,
+    /// Files and lines in which a mistake was made that no test noticed, beside one that a new test did.
+    pub(super) survived: Vec<(String, usize)>,
     /// Mistakes were left that could have been made in the new code, and no runs for them.
     pub(super) used_up: bool,
     /// Of the runs that are counted, those that take none from mistakes in new code.

@@ -322,6 +322,10 @@ pub enum CheckStatus {
     },
 }
 
+/// How the directory that a check ran in is called where its output is read, wherever it is: the base and the work are checked in other ones, and
+/// are compared. A whole path, so that readers of places see one there.
+pub const WORKSPACE: &str = "/reflexion/workspace";
+
 /// What a program printed: all of it up to twice the cap, otherwise its beginning and its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {

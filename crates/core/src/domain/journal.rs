@@ -377,6 +377,9 @@ pub enum JournalEntry {
         spell: Spell,
         /// What came of it.
         outcome: HealOutcome,
+        /// The number of the attempt that failed for want of what was brought back: nothing that it says of its work counts.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        explains: Option<u32>,
     },
     /// Result: the task is over.
     TaskEnded {

@@ -82,7 +82,7 @@ pub use capture::{
     Capture, CaptureMode, CaptureSchema, CaptureSource, MostLikelyWrong, Provenance, SelfReport, SelfReportError,
 };
 pub use changed_lines::{ChangedLine, changed_lines};
-pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, RedCheck};
+pub use check::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, RedCheck, WORKSPACE};
 pub use check_results::CheckResults;
 pub use commit::{Commit, FileChange, HistoryExtent, line_fingerprint};
 pub use completion::{

@@ -153,6 +153,11 @@ pub struct Mutants {
 /// assert_eq!(hunks.words(str::to_owned).as_deref(), Some("not noticed by any check: src/cache.rs:88-104"));
 /// let hunks = ProofHunks { replaced: hunks.not_noticed.clone(), ..hunks };
 /// assert_eq!(hunks.words(str::to_owned).as_deref(), Some("no check tells src/cache.rs:88-104 from what was there"));
+/// let hunks = ProofHunks { mistakes: vec!["src/cache.rs:90".to_owned(), "src/a.rs:7".to_owned()], ..ProofHunks::default() };
+/// assert_eq!(hunks.words(str::to_owned).as_deref(), Some("no test notices a mistake in src/cache.rs:90, src/a.rs:7"));
+/// let places = ["src/cache.rs:88-104", "src/lib.rs:3"].map(str::to_owned).to_vec();
+/// let hunks = ProofHunks { whole: true, not_noticed: places, ..ProofHunks::default() };
+/// assert_eq!(hunks.words(str::to_owned).as_deref(), Some("without the whole change every check is as green; its lines were not tried one by one"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -166,6 +171,13 @@ pub struct ProofHunks {
     /// Those of `not_noticed` where other code stood before: what checks run there need not be another than it was.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub replaced: Vec<String>,
+    /// Nothing was taken back but the whole change, without which every check is as green: what `not_noticed` lists says nothing of its lines, one
+    /// by one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
+    /// Lines in which a mistake was made that no test has noticed, beside one that a new test has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mistakes: Vec<String>,
     /// Without it nothing can be known: the rest does not build, a name is missing, or tests are not run any more.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entangled: Vec<String>,
@@ -190,13 +202,23 @@ impl ProofHunks {
         };
         let (replaced, only_new): (Vec<&String>, Vec<&String>) =
             self.not_noticed.iter().partition(|place| self.replaced.contains(place));
-        let not_tried: Vec<&String> = self.not_tried.iter().collect();
-        let words = [
-            named(&replaced).map(|places| format!("no check tells {places} from what was there")),
-            named(&only_new).map(|places| format!("not noticed by any check: {places}")),
+        let (not_tried, mistakes): (Vec<&String>, Vec<&String>) =
+            (self.not_tried.iter().collect(), self.mistakes.iter().collect());
+        // One place is the whole.
+        let of_lines = if self.whole && self.not_noticed.len() > 1 {
+            const WHOLE: &str = "without the whole change every check is as green; its lines were not tried one by one";
+            [Some(WHOLE.to_owned()), None]
+        } else {
+            [
+                named(&replaced).map(|places| format!("no check tells {places} from what was there")),
+                named(&only_new).map(|places| format!("not noticed by any check: {places}")),
+            ]
+        };
+        let others = [
+            named(&mistakes).map(|places| format!("no test notices a mistake in {places}")),
             named(&not_tried).map(|places| format!("not tried whether a check notices it: {places}")),
         ];
-        let words: Vec<String> = words.into_iter().flatten().collect();
+        let words: Vec<String> = of_lines.into_iter().chain(others).flatten().collect();
         (!words.is_empty()).then(|| words.join("; "))
     }
 

@@ -24,6 +24,8 @@ pub struct VerifyRequest {
     pub checks: Vec<(CheckScope, CheckSpec)>,
     /// The workspace, in the project's place of it.
     pub dir: PathBuf,
+    /// [Directories](crate::services::Workspace::places) whose names say nothing of the work: the same failure in another workspace is the same.
+    pub places: Vec<PathBuf>,
     /// Added to the inherited environment.
     pub env: BTreeMap<String, String>,
     /// Whether what they run is something that nobody wrote, and so may [write to nothing](crate::services::Sandboxed::Walled) but its workspace.

@@ -188,6 +188,10 @@ pub trait Workspace: Send + Sync {
     /// The project's place in the repository; empty where the project is the repository.
     fn prefix(&self) -> PathBuf;
 
+    /// The directories of this workspace alone, whole paths: where its files are, and its build caches. The same work in another workspace
+    /// has other ones, so that what names a file below them is read [as if they were the same](crate::services::VerifyRequest::places).
+    fn places(&self) -> Vec<PathBuf>;
+
     /// Environment for setup, agents and checks of this workspace (`workspace.env`, cache directories).
     fn env(&self) -> BTreeMap<String, String>;
 

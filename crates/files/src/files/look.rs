@@ -1,5 +1,6 @@
 //! What stands at a path.
 
+use super::replacement::BLOCK;
 use cap_std::fs::{FileType, Metadata, MetadataExt};
 
 /// What something is, links not followed.
@@ -36,6 +37,8 @@ pub struct Look {
     pub kind: Kind,
     /// Bytes; of a link, those of its target's name.
     pub len: u64,
+    /// Bytes that it takes on its disk: of a sparse file, fewer.
+    pub allocated: u64,
     /// Permissions with the set-user-id, set-group-id and sticky bits, nothing else.
     pub mode: u32,
     /// Hard links.
@@ -64,6 +67,7 @@ impl Look {
         Self {
             kind: Kind::of(data.file_type()),
             len: data.len(),
+            allocated: data.blocks().saturating_mul(BLOCK),
             mode: data.mode() & 0o7777,
             links: data.nlink(),
             inode: data.ino(),

@@ -3,18 +3,20 @@
 use super::handles::sync;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsSyncExt};
 use cap_std::fs::{Dir, MetadataExt, OpenOptions};
-use rustix::fs::RenameFlags;
+use rustix::fs::{RenameFlags, SeekFrom};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::SystemTime;
 
 /// How many files of one directory can be replaced at the same moment.
 const SLOTS: usize = 4096;
+/// What [`MetadataExt::blocks`](std::os::unix::fs::MetadataExt::blocks) counts, in bytes, whatever the file system's own are.
+pub(super) const BLOCK: u64 = 512;
 /// How often a name is tried that others take away at the same moment.
 const TRIES: usize = 64;
 
@@ -43,8 +45,12 @@ impl Replacement {
         Err(io::Error::other(format!("{SLOTS} other files are being replaced in this directory; try again")))
     }
 
-    /// Takes the content from another file, by the system's own copying where it can.
+    /// Takes the content from another file, by the system's own copying where it can. What takes no room on the disk there, takes none here.
     pub(super) fn fill(&mut self, from: &mut File) -> io::Result<()> {
+        let data = from.metadata()?;
+        if data.blocks().saturating_mul(BLOCK) < data.len() {
+            return fill_sparse(from, &mut self.file, data.len());
+        }
         io::copy(from, &mut self.file).map(drop)
     }
 
@@ -162,6 +168,29 @@ impl Drop for Replacement {
 
 fn slot_name(slot: usize) -> String {
     format!(".reflexion-replacing-{slot}.tmp")
+}
+
+/// Copies what of a file holds data; between that are holes, which read as zeros.
+fn fill_sparse(from: &mut File, to: &mut File, len: u64) -> io::Result<()> {
+    to.set_len(len)?;
+    let mut at = 0;
+    while at < len {
+        let start = match rustix::fs::seek(&*from, SeekFrom::Data(at)) {
+            Ok(start) => start,
+            // Nothing but a hole follows.
+            Err(Errno::NXIO) => return Ok(()),
+            // A file system that does not know them.
+            Err(Errno::INVAL | Errno::NOTSUP) => at,
+            Err(error) => return Err(error.into()),
+        };
+        let end = rustix::fs::seek(&*from, SeekFrom::Hole(start)).unwrap_or(len);
+        for file in [&*from, &*to] {
+            rustix::fs::seek(file, SeekFrom::Start(start))?;
+        }
+        io::copy(&mut (&mut *from).take(end.saturating_sub(start)), to)?;
+        at = end.max(start + 1);
+    }
+    Ok(())
 }
 
 /// A new, locked file under this name; `None` if somebody alive has it.

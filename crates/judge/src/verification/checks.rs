@@ -1,12 +1,12 @@
 //! Running checks and saying how each ended.
 
 use super::result_files::ResultFiles;
-use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output};
+use crate::domain::{CheckCommand, CheckReport, CheckScope, CheckSpec, CheckStatus, Output, WORKSPACE};
 use crate::services::{
     Command, CommandEnd, CommandError, CommandOutput, CommandRunner, FailureReader, Sandboxed, Verifier, VerifyRequest,
 };
 use async_trait::async_trait;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Runs checks as programs.
@@ -46,18 +46,89 @@ impl Checks {
             Ok(Some(results)) => Some(blocking(move || results.read()).await),
             Err(because) => Some(Err(because)),
         };
-        let read = read.map(|texts: Result<Vec<String>, String>| self.reader.read_with(&report, &texts?));
+        let places = Places::of(&request.places);
+        let seen = places.without(&report);
+        let read = read.map(|texts: Result<Vec<String>, String>| {
+            let texts: Vec<String> = texts?.iter().map(|text| places.masked(text)).collect();
+            self.reader.read_with(&seen, &texts)
+        });
         report.signature = match read {
             Some(Ok(signature)) => signature,
             Some(Err(because)) => {
-                let signature = self.reader.read(&report);
                 report.output.push(&format!("\n[The results of its tests are not known one by one: {because}.]\n"));
-                signature
+                self.reader.read(&seen)
             }
-            None => self.reader.read(&report),
+            None => self.reader.read(&seen),
         };
         report
     }
+}
+
+/// The directories of one workspace in the spellings in which programs print them, and what is read in their place: the base may have been
+/// checked in another one than the work, and what a message says of a file (`No such file: '/…/room-2/sample.json'`) is no other
+/// failure for that.
+struct Places(Vec<(String, String)>);
+
+impl Places {
+    fn of(dirs: &[PathBuf]) -> Self {
+        let mut all = Vec::new();
+        for (number, dir) in dirs.iter().enumerate() {
+            let name = if number == 0 { WORKSPACE.to_owned() } else { format!("{WORKSPACE}-{number}") };
+            for spelling in spellings(dir) {
+                all.push((spelling, name.clone()));
+            }
+        }
+        // What lies in another one first, and what has another one's name behind `/private`.
+        all.sort_by_key(|(spelling, _)| std::cmp::Reverse(spelling.len()));
+        Self(all)
+    }
+
+    fn without(&self, report: &CheckReport) -> CheckReport {
+        let output = &report.output;
+        let output = Output { head: self.masked(&output.head), tail: self.masked(&output.tail), ..*output };
+        let status = match &report.status {
+            CheckStatus::NotRun { because } => CheckStatus::NotRun { because: self.masked(because) },
+            status => status.clone(),
+        };
+        CheckReport { output, status, ..report.clone() }
+    }
+
+    fn masked(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (place, name)| replaced(&text, place, name))
+    }
+}
+
+/// How programs name a directory: as we do, with its links resolved, and, as temporary ones on macOS, with or without `/private`.
+fn spellings(dir: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for dir in [Some(dir.to_owned()), dir.canonicalize().ok()].into_iter().flatten() {
+        let dir = dir.display().to_string();
+        let other = dir.strip_prefix("/private").map_or_else(|| format!("/private{dir}"), str::to_owned);
+        all.extend([dir, other]);
+    }
+    // A directory that is not a workspace's own (`/`) would be found everywhere.
+    all.retain(|dir| dir.starts_with('/') && dir.matches('/').count() > 1);
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The text with `name` for each `place` that ends there: `room-1` is not the beginning of `room-10`.
+fn replaced(text: &str, place: &str, name: &str) -> String {
+    let goes_on = |rest: &str| {
+        let mut next = rest.chars().skip_while(|c| *c == '.');
+        next.next().is_some_and(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    let mut replaced = String::with_capacity(text.len());
+    let mut parts = text.split(place).peekable();
+    while let Some(part) = parts.next() {
+        replaced.push_str(part);
+        if let Some(next) = parts.peek() {
+            // Two of them in a row are no end of a name either.
+            replaced.push_str(if goes_on(next) { place } else { name });
+        }
+    }
+    replaced
 }
 
 #[async_trait]
@@ -170,6 +241,25 @@ mod tests {
         check(127, "sh: 1: pytset: not found\n", Some("`pytset` was not found on PATH; install it"));
         check(127, "bash: line 1: pytset: command not found\n", Some("`pytset` was not found on PATH; install it"));
         check(1, "/usr/bin/python3: No module named pytest\n", Some("Python has no module pytest; install it"));
+    }
+
+    #[test]
+    fn a_workspace_has_the_same_name_wherever_it_is() {
+        let masked = |text: &str| Places::of(&["/home/r/room-1".into(), "/home/c/room-1".into()]).masked(text);
+        assert_eq!(masked("in /home/r/room-1/a.py:3"), "in /reflexion/workspace/a.py:3");
+        assert_eq!(
+            masked("file:///private/home/r/room-1/a.mjs, /home/c/room-1/x"),
+            "file:///reflexion/workspace/a.mjs, /reflexion/workspace-1/x"
+        );
+        assert_eq!(
+            masked("cwd is '/home/r/room-1'; /home/r/room-1. And"),
+            "cwd is '/reflexion/workspace'; /reflexion/workspace. And"
+        );
+        // Other directories with names that begin like it.
+        for other in ["/home/r/room-10/a", "/home/r/room-1.2/a", "/home/r/room-1-b"] {
+            assert_eq!(masked(other), other);
+        }
+        assert_eq!(Places::of(&["/".into(), "/tmp".into()]).masked("/tmp/a"), "/tmp/a");
     }
 
     #[test]

@@ -174,6 +174,10 @@ impl Workspace for MemoryWorkspace {
         PathBuf::new()
     }
 
+    fn places(&self) -> Vec<PathBuf> {
+        vec![self.dir.clone()]
+    }
+
     fn env(&self) -> BTreeMap<String, String> {
         BTreeMap::new()
     }

@@ -21,6 +21,22 @@ pub struct Hunk {
     pub place: String,
 }
 
+impl Hunk {
+    /// Whether a line of the file as changed, from 1, is in it.
+    ///
+    /// ```
+    /// # use reflexion_toolchain::toolchain::CodeChange;
+    /// let change = CodeChange::between("a.py", "a = 1\nd = 1\n", "a = 1\nb = 1\nc = 1\nd = 1\n").expect("it is code");
+    /// assert_eq!([1, 2, 3, 4].map(|line| change.hunks[0].has_line(line)), [false, true, true, false]);
+    /// ```
+    #[must_use]
+    pub fn has_line(&self, line: usize) -> bool {
+        let number = |text: &str| text.parse().unwrap_or_default();
+        let (first, last) = self.place.split_once('-').unwrap_or((&self.place, &self.place));
+        !self.new.is_empty() && (number(first)..=number(last)).contains(&line)
+    }
+}
+
 /// The change of one file's code. Tests among the code are no part of it: they stay as the change has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeChange {
@@ -69,15 +85,13 @@ impl CodeChange {
             if !replaces && !is_code(&new[is.clone()], &new_remarks[is.clone()]) {
                 continue;
             }
-            let head = new[..new.len().min(is.start + 1)].iter().rposition(|line| begins_at_the_margin(line));
-            let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
-            let place = match is.len() {
-                0 => number(is.start.saturating_sub(1)).max(1).to_string(),
-                1 => number(is.start).to_string(),
-                _ => format!("{}-{}", number(is.start), number(is.end - 1)),
-            };
-            let (function, lines) = (head.unwrap_or_default(), was.len() + is.len());
-            hunks.push(Hunk { old: was, new: is, function, lines, replaces, place });
+            let has_code = |lines: Range<usize>| is_code(&new[lines.clone()], &new_remarks[lines]);
+            let pieces = if was.is_empty() { pieces(&new, is, has_code) } else { vec![is] };
+            for is in pieces {
+                let (function, place) = function_and_place(&new, &numbers, &is);
+                let lines = was.len() + is.len();
+                hunks.push(Hunk { old: was.clone(), new: is, function, lines, replaces, place });
+            }
         }
         Some(Self { old, new, numbers, tests, hunks })
     }
@@ -123,6 +137,41 @@ impl CodeChange {
     }
 }
 
+/// The head of the function in which these lines of the file as changed are, and where they are.
+fn function_and_place(new: &[String], numbers: &[usize], is: &Range<usize>) -> (usize, String) {
+    let head = new[..new.len().min(is.start + 1)].iter().rposition(|line| begins_at_the_margin(line));
+    let number = |at: usize| numbers.get(at).copied().unwrap_or_default();
+    let place = match is.len() {
+        0 => number(is.start.saturating_sub(1)).max(1).to_string(),
+        1 => number(is.start).to_string(),
+        _ => format!("{}-{}", number(is.start), number(is.end - 1)),
+    };
+    (head.unwrap_or_default(), place)
+}
+
+/// What is added in one place, in pieces of which each could go alone: two functions, two methods of a class. One begins behind an empty line,
+/// as far to the left as anything of the whole; empty lines belong to the piece before them.
+fn pieces(new: &[String], all: Range<usize>, has_code: impl Fn(Range<usize>) -> bool) -> Vec<Range<usize>> {
+    let is_empty = |line: &str| line.trim().is_empty();
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let least = new[all.clone()].iter().filter(|line| !is_empty(line)).map(|line| depth(line)).min();
+    let begins = |at: usize| {
+        let line = &new[at];
+        // What closes something, or goes on with it, is no beginning.
+        let opens = line.trim_start().starts_with(|c: char| !matches!(c, '}' | ')' | ']'));
+        !is_empty(line) && opens && Some(depth(line)) == least && is_empty(&new[at - 1])
+    };
+    let (mut pieces, mut from) = (Vec::new(), all.start);
+    for at in all.start + 1..all.end {
+        if begins(at) && has_code(from..at) && has_code(at..all.end) {
+            pieces.push(from..at);
+            from = at;
+        }
+    }
+    pieces.push(from..all.end);
+    pieces
+}
+
 /// The code of a file, the tests among it, and the number of each line of the code.
 fn parts(path: &str, text: &str) -> Option<(String, String, Vec<usize>)> {
     if has_inline_tests(path) {
@@ -162,6 +211,24 @@ mod tests {
         assert_eq!(change.without_all(), old);
         let removed = CodeChange::between("a.py", old, &old.replace("  z = 2\n", "")).unwrap();
         assert_eq!((places(&removed), removed.without(&[0])), (vec![("2", 0)], old.to_owned()));
+    }
+
+    #[test]
+    fn functions_that_were_added_in_one_place_go_one_by_one() {
+        let old = "def a():\n  return 1\n";
+        let new = format!("{old}\n\n# More.\n@cached\ndef b():\n  x = 1\n\n  return x\n\n\ndef c():\n  return 2\n");
+        let change = CodeChange::between("a.py", old, &new).unwrap();
+        assert_eq!(places(&change), [("3-12", 0), ("13-14", 12)]);
+        assert_eq!(change.without(&[1]), new[..new.find("def c").unwrap()]);
+        assert_eq!(change.without(&[0]), format!("{old}def c():\n  return 2\n"));
+        assert_eq!(change.without(&[0, 1]), old);
+        // Methods; and what closes something is no beginning of something else.
+        let (old, added) = ("class A {\n  a() {}\n}\n", "  b() {\n    x(\n\n  );\n  }\n\n  c() {}\n}\n");
+        let change = CodeChange::between("a.js", old, &format!("class A {{\n  a() {{}}\n{added}")).unwrap();
+        assert_eq!(places(&change), [("3-8", 0), ("9", 0)]);
+        // Where code stood before, it belongs to all that is there now.
+        let change = CodeChange::between("a.py", "a = 1\n", "b = 1\n\nc = 1\n").unwrap();
+        assert_eq!(places(&change), [("1-3", 0)]);
     }
 
     #[test]

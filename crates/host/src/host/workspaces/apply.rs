@@ -213,6 +213,7 @@ impl Work {
             is_work: false,
             most_bytes: u64::MAX,
             loaded: None,
+            base: None,
         });
         let user = user.await?.tree;
         let ours = commit(&own, &user).await?;

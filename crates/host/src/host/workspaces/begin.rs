@@ -399,6 +399,7 @@ async fn snapshot(layout: &Layout, repository: &Repository) -> Result<String, Wo
         is_work: false,
         most_bytes: u64::MAX,
         loaded: None,
+        base: None,
     });
     Ok(recorded.await?.tree)
 }

@@ -8,6 +8,7 @@ use super::reads::Reads;
 use super::room_cache::{Room, RoomCache};
 use super::slot::{Known, Slot, Target};
 use super::slots::{Number, Role};
+use super::space;
 use super::sweep::Tracked;
 use crate::files::{Kind, Root};
 use crate::services::WorkspaceError;
@@ -193,8 +194,8 @@ impl Slot {
         blocking(move || paths.iter().try_for_each(touch)).await
     }
 
-    /// What is not tracked and is kept from now on, where submodules were filled too.
-    pub(super) async fn capture(&mut self) -> Result<(), WorkspaceError> {
+    /// What is not tracked and is kept from now on, where submodules were filled too. `least` bytes are to be free afterwards.
+    pub(super) async fn capture(&mut self, least: u64) -> Result<(), WorkspaceError> {
         let untracked = self.recorder.untracked().await?;
         let files = self.recorder.files.clone();
         let tracked = Tracked::read(&self.recorder.listing().await?);
@@ -202,8 +203,14 @@ impl Slot {
         let filled = |path: &PathBuf| files.list(path).is_ok_and(|names| !names.is_empty());
         // A submodule and its repository are kept as a whole.
         let submodules = tracked.submodules().chain([PathBuf::from(MODULES)]).filter(filled);
-        let made = untracked.into_iter().flat_map(|path| made_itself(&files, path)).chain(submodules).collect();
-        self.with_kept(move |kept| kept.capture(made)).await
+        let made: Vec<PathBuf> =
+            untracked.into_iter().flat_map(|path| made_itself(&files, path)).chain(submodules).collect();
+        let (there, place) = (files.clone(), self.recorder.private.path().to_owned());
+        self.with_kept(move |kept| {
+            space::for_a_copy(&there, &made, &place, least)?;
+            kept.capture(made)
+        })
+        .await
     }
 }
 

@@ -5,7 +5,7 @@
 //! directory with a repository of its own ([`agents_git`]; of what an agent does there only names are read, [`agents_index`]), and beside it a clean room for its checks, with build caches that no agent's
 //! code has written to ([`room_cache`]). A [`slot`] is one such
 //! directory, which one task after another gets ([`slots`]): put back to recorded trees with nothing else in it ([`sweep`];
-//! [`seen`] tells whether anything was touched), and recorded through an index of our own ([`recorder`]; [`blend`] makes trees of parts of two; what it says about [`submodules`], in [`gitmodules`]); untracked things
+//! [`seen`] tells whether anything was touched), and recorded through an index of our own ([`recorder`]; [`blend`] makes trees of parts of two, [`as_written`] knows what nobody has touched; what it says about [`submodules`], in [`gitmodules`]); untracked things
 //! that are carried in ([`carry`], which looks for [`whole_paths`]; [`carried`] finds them in changes under other names) or made by `setup` ([`set_up`], of what it [`reads`]) stay as they
 //! were ([`kept`]), with the same [`ages`],
 //! and nothing that was [`built`] speaks for other files. [`mend`] repairs what is broken.
@@ -18,6 +18,7 @@ mod ages;
 mod agents_git;
 mod agents_index;
 mod apply;
+mod as_written;
 mod asked;
 mod begin;
 mod blend;

@@ -55,6 +55,8 @@ pub(super) struct Recording<'a> {
     pub(super) most_bytes: u64,
     /// The tree that the index holds now, if known: returned at once when nothing differs from it.
     pub(super) loaded: Option<&'a str>,
+    /// Of work, the tree that it is a change of: a file that is what git has written for it is none.
+    pub(super) base: Option<&'a str>,
 }
 
 /// A recorded tree.
@@ -183,7 +185,10 @@ impl Recorder {
     /// Tracked files whose content or kind is another one now, or which are gone.
     pub(super) async fn modified(&self) -> Result<Vec<PathBuf>, WorkspaceError> {
         let out = self.call(["ls-files", "-z", "--modified", "--deleted"]).ok().await?;
-        Ok(git::paths(&out).collect())
+        let mut modified: Vec<PathBuf> = git::paths(&out).collect();
+        let as_written = self.as_written(&modified.iter().cloned().collect(), None).await?;
+        modified.retain(|path| !as_written.contains(path));
+        Ok(modified)
     }
 
     /// Takes over the times of files whose content is that of the index.
@@ -317,13 +322,17 @@ impl Recorder {
         for repository in &nested {
             changed.extend(self.files_of(repository).await?);
         }
-        changed.extend(what.forced);
+        changed.extend(what.forced.iter().cloned());
         changed.retain(|path| !what.left_out.iter().any(|out| path.starts_with(out)));
-        self.weigh(&changed, what.most_bytes)?;
+        let (touched, entries) = self.touched(&changed, &what).await?;
+        self.weigh(&touched, what.most_bytes)?;
         let tree = match what.loaded {
-            Some(tree) if changed.is_empty() => tree.to_owned(),
+            Some(tree) if touched.is_empty() && entries.is_empty() => tree.to_owned(),
             _ => {
-                self.stage(&changed, what.is_work).await?;
+                self.stage(&touched, what.is_work).await?;
+                if !entries.is_empty() {
+                    self.call(["update-index", "-z", "--index-info"]).stdin(entries).ok().await?;
+                }
                 self.call(["write-tree"]).line().await?
             }
         };

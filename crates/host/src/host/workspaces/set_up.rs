@@ -89,7 +89,7 @@ impl HostWorkspace {
         slot.recorder.refresh().await?;
         let rewritten = slot.recorder.modified().await?;
         slot.recorder.checkout(&slot.known.loaded).await?;
-        slot.capture().await?;
+        slot.capture(params.workspace.min_free_bytes).await?;
         slot.note_set_up(inputs, reads).await?;
         let loaded = slot.known.loaded.clone();
         let head = self.parts.head_of(&loaded).await?;

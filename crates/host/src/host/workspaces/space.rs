@@ -1,11 +1,11 @@
 //! Room on the disk that holds workspaces.
 
 use super::layout::io_error;
-use crate::files::gone;
+use crate::files::{Root, gone};
 use crate::services::WorkspaceError;
 use std::io;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whether so many bytes are free for us where `state` is, or will be.
 pub(super) fn at_least(state: &Path, least: u64) -> Result<(), WorkspaceError> {
@@ -22,6 +22,30 @@ pub(super) fn at_least(state: &Path, least: u64) -> Result<(), WorkspaceError> {
         "only {} MB are free on the disk of {}, and `workspace.minFreeMb` asks for {}: make room there",
         mb(free),
         place.display(),
+        mb(least)
+    )))
+}
+
+/// Whether what is at these paths has room once more where `place` is, and so many bytes are free then.
+pub(super) fn for_a_copy(files: &Root, paths: &[PathBuf], place: &Path, least: u64) -> Result<(), WorkspaceError> {
+    if least == 0 {
+        return Ok(());
+    }
+    let mut bytes = 0_u64;
+    for found in paths.iter().flat_map(|path| files.walk(path)) {
+        bytes = bytes.saturating_add(found.map_err(io_error("look through", files.path()))?.1.allocated);
+    }
+    let free = free(place).map_err(io_error("ask for the free space of", place))?;
+    if free >= bytes.saturating_add(least) {
+        return Ok(());
+    }
+    let mb = |bytes: u64| bytes >> 20;
+    Err(WorkspaceError::Machine(format!(
+        "what `setup` made has {} MB, which are kept once more in {}; {} MB are free there, and `workspace.minFreeMb` asks for {} that stay: make \
+         room there",
+        mb(bytes),
+        place.display(),
+        mb(free),
         mb(least)
     )))
 }

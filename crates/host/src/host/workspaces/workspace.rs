@@ -294,6 +294,10 @@ impl Workspace for HostWorkspace {
         self.parts.top.components().chain(prefix.components()).collect()
     }
 
+    fn places(&self) -> Vec<PathBuf> {
+        vec![self.parts.top.components().collect(), self.parts.cache.clone()]
+    }
+
     fn env(&self) -> BTreeMap<String, String> {
         let shared = &self.parts.shared;
         let cache = self.parts.cache.display().to_string();
@@ -422,8 +426,9 @@ impl Workspace for HostWorkspace {
         let forced = slot.recorder.forced(named).await?;
         let (loaded, most_bytes) = (slot.known.loaded.clone(), self.parts.shared.params.workspace.max_change_bytes);
         let has_submodules = self.parts.begun.repository.kind == Kind::Git;
+        let (loaded_tree, base) = (Some(loaded.as_str()), Some(self.parts.tree.as_str()));
         let recording =
-            Recording { left_out, forced, said, has_submodules, is_work: true, most_bytes, loaded: Some(&loaded) };
+            Recording { left_out, forced, said, has_submodules, is_work: true, most_bytes, loaded: loaded_tree, base };
         let recorded = slot.recorder.record(recording).await?;
         slot.known.written.extend(recorded.changed);
         slot.known.loaded.clone_from(&recorded.tree);

@@ -3,7 +3,8 @@
 use super::project::*;
 use crate::services::{Workspace, WorkspaceError, Workspaces};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -201,4 +202,40 @@ async fn directories_that_are_kept_are_as_old_as_before_each_check() {
     // Carried once more, because setup runs on the work.
     room.reset(&other_setup, &CancellationToken::new()).await.unwrap();
     assert_eq!((read(&dir, "made/below/lock"), times()[..2].to_vec()), ("2".to_owned(), before[..2].to_vec()));
+}
+
+#[tokio::test]
+async fn a_sparse_file_stays_one_and_room_for_the_copies_is_asked_for() {
+    let setup = "mkdir -p deps && truncate -s 64M deps/map && printf end >> deps/map && printf x | dd of=deps/map bs=1 seek=33554432 conv=notrunc";
+    let mut project = Project::git(&[("a", "a"), (".gitignore", "deps/\n")]).set_up_by(setup);
+    let workspace = project.open().await;
+    reset(&workspace).await;
+    fs::remove_file(workspace.dir().join("deps/map")).unwrap();
+    record(&workspace).await;
+    reset(&workspace).await;
+    let places = [project.top.join(".reflection"), project.rooms()];
+    let mut maps = places.iter().flat_map(|place| found(place, "map")).collect::<Vec<_>>();
+    maps.sort();
+    assert!(maps.len() >= 2, "{maps:?}");
+    for map in maps {
+        let (data, bytes) = (fs::metadata(&map).unwrap(), fs::read(&map).unwrap());
+        assert_eq!((bytes.len(), bytes[33_554_432], &bytes[bytes.len() - 3..]), ((64 << 20) + 3, b'x', &b"end"[..]));
+        assert_eq!(bytes.iter().filter(|byte| **byte != 0).count(), 4);
+        assert!(data.blocks() * 512 < 1 << 20, "{} takes {} blocks", map.display(), data.blocks());
+    }
+    workspace.close().await.unwrap();
+    project.policy.min_free_bytes = u64::MAX;
+    let workspace = project.open().await;
+    let error = workspace.reset(&workspace.base(), &CancellationToken::new()).await.unwrap_err();
+    assert!(
+        matches!(error, WorkspaceError::Machine(_)) && error.to_string().contains("what `setup` made has"),
+        "{error}"
+    );
+}
+
+/// The files of this name, wherever they are below.
+fn found(place: &Path, name: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(place).into_iter().flatten().map(|entry| entry.unwrap().path());
+    let below = |path: PathBuf| if path.is_dir() && !path.is_symlink() { found(&path, name) } else { vec![path] };
+    entries.flat_map(below).filter(|path| path.file_name().is_some_and(|is| is == name)).collect()
 }

@@ -1,6 +1,7 @@
 //! Real git, real files; nothing is mocked.
 
 mod apply;
+mod as_written;
 mod keeping;
 mod mending;
 mod project;

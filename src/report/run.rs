@@ -58,7 +58,7 @@ fn push_task(text: &mut String, task: &TaskReport, width: usize, told: Option<(&
     let note = || task.note().map(|note| format!("  {note}"));
     let note = merged.or_else(note).unwrap_or_default();
     let little = match told {
-        Some((night, told)) => night.wants_look(told),
+        Some((_, told)) => told.wants_look(),
         None => task.proof.filter(|proof| !proof.shows_a_difference()),
     };
     // What a person merges has its reason in a line of its own.

@@ -148,13 +148,14 @@ impl Night {
     #[must_use]
     pub fn with_brought_in(mut self, merged: impl IntoIterator<Item = Option<usize>>) -> Self {
         for place in merged {
-            match place.map(|place| self.tasks.get_mut(place)) {
-                Some(task) => task.into_iter().for_each(|task| task.brought_in = true),
-                None => {
-                    self.brought_in = true;
-                    let merged = self.tasks.iter_mut().filter(|task| task.state == TaskState::Merged);
-                    merged.for_each(|task| task.brought_in = true);
-                }
+            let Some(place) = place else {
+                self.brought_in = true;
+                let merged = self.tasks.iter_mut().filter(|task| task.state == TaskState::Merged);
+                merged.for_each(|task| task.brought_in = true);
+                continue;
+            };
+            if let Some(task) = self.tasks.get_mut(place) {
+                task.brought_in = true;
             }
         }
         self.conclude();

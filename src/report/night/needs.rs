@@ -380,7 +380,7 @@ fn reviews(night: &Night) -> Vec<Need> {
     for (place, task) in night.tasks.iter().enumerate().filter(|(_, task)| confirmed(task)) {
         let risk = task.risk.as_ref().filter(|risk| risk.needs_review);
         let risky = risk.map(|risk| format!("{} (risk {})", risk.reason, risk.score));
-        let little = night.wants_look(task);
+        let little = task.wants_look();
         let little = little.map(|proof| format!("{}, so look at it yourself", proof.words()));
         let why: Vec<String> = risky.into_iter().chain(little).collect();
         if !why.is_empty() {
@@ -403,12 +403,12 @@ pub(super) fn read(night: &Night, task: &NightTask) -> Option<Step> {
     look(night, task).map(|look| Step { does: "read what the agent answered", ..look })
 }
 
-impl Night {
-    /// What a confirmation rests on where that is so little that a person is asked to look: nothing tells the work from none, and its owner did
-    /// not ask for nothing.
-    pub(in crate::report) fn wants_look(&self, task: &NightTask) -> Option<Proof> {
-        let is_asked_for = task.state == TaskState::Unchanged && task.expects_nothing;
-        task.proof.filter(|proof| !proof.shows_a_difference() && !is_asked_for && !task.brought_in)
+impl NightTask {
+    /// What its confirmation rests on where that is so little that a person is asked to look: nothing tells the work from none, and its owner
+    /// did not ask for nothing.
+    pub(in crate::report) fn wants_look(&self) -> Option<Proof> {
+        let is_asked_for = self.state == TaskState::Unchanged && self.expects_nothing;
+        self.proof.filter(|proof| !proof.shows_a_difference() && !is_asked_for && !self.brought_in)
     }
 }
 

@@ -332,7 +332,7 @@ fn done_item(night: &Night, task: &NightTask) -> Item {
     };
     let proof = match task.proof {
         Some(proof) if proof.shows_a_difference() => format!("; {}", proof.words()),
-        Some(proof) if night.wants_look(task).is_some() => format!("; {}, so look at it yourself", proof.words()),
+        Some(proof) if task.wants_look().is_some() => format!("; {}, so look at it yourself", proof.words()),
         Some(proof) => format!("; {}", proof.words()),
         None => String::new(),
     };

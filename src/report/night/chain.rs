@@ -1,6 +1,6 @@
 //! What became of a task attempt by attempt: what was wrong, what was learned of it, and how the next one went.
 
-use super::page::{LESSON, Line, Mark, ticked};
+use super::block::{LESSON, Learned, Link, Mark, ticked};
 use super::said::without_lines;
 use super::value::{Fate, Lesson, Merge, Night, NightAttempt, NightTask};
 use super::words::{duration, foreign, usage};
@@ -10,20 +10,6 @@ use crate::domain::{MergeOutcome, ReflectionId, Verdict};
 const WHY: usize = 300;
 /// How many attempts of a task are shown one by one, the newest.
 const LINKS: usize = 12;
-
-/// An attempt, or what came of merging it, and the lesson of it.
-pub(super) struct Link {
-    pub mark: Mark,
-    pub words: Line,
-    pub lesson: Option<Learned>,
-}
-
-/// A lesson where the attempt stands that it was learned from.
-pub(super) struct Learned {
-    pub words: Line,
-    /// The lesson whose words stand here in full; none where they stand with an earlier one.
-    pub in_full: Option<ReflectionId>,
-}
 
 /// The attempts of a task; none where there was one and nothing was learned: then the task's own lines say everything.
 pub(super) fn chain(night: &Night, task: &NightTask) -> Vec<Link> {

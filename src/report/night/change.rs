@@ -1,7 +1,7 @@
 //! What a task's work changes: how much, the diff, and the tests that it turned.
 
+use super::block::{Line, ticked};
 use super::needs::step;
-use super::page::{Line, ticked};
 use super::value::{Merge, Night, NightTask, Step, TaskChange, TaskState};
 use super::words::{foreign, joined, plural, shown_diff};
 use crate::domain::{ChangeOf, MergeOutcome, ShownChange};

@@ -1,18 +1,9 @@
 //! The numbers that a report begins with. What nobody reported has none: an unknown cost is not $0.00.
 
-use super::page::Mark;
+use super::block::{Figure, Mark};
 use super::value::{Fate, Night};
 use super::words::{dollars, duration, number};
 use std::collections::HashSet;
-
-/// A number and what it counts.
-pub(super) struct Figure {
-    pub mark: Mark,
-    pub value: String,
-    pub what: String,
-    /// The value says by itself what it counts: `12 min`.
-    pub alone: bool,
-}
 
 impl Figure {
     fn count(mark: Mark, n: usize, one: &str, many: &str) -> Option<Self> {

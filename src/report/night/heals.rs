@@ -1,6 +1,6 @@
 //! Repairs of workspaces: what a journal says of them, and the report's section.
 
-use super::page::{Item, Mark, SHOWN, Section, text};
+use super::block::{Item, Mark, SHOWN, Section, text};
 use super::replay::Replay;
 use super::value::{Heal, Night, SpanKind};
 use super::words::{Times, foreign};

@@ -1,9 +1,10 @@
 //! The report as one HTML file: no script, no network, readable on a phone, in light and dark.
 
-use super::chain::Link;
+use super::block::Figure;
+use super::block::Link;
+use super::block::{Item, Line, Mark, Page, Piece, Section};
 use super::charts;
-use super::figures::Figure;
-use super::page::{Item, Line, Mark, Page, Piece, Section, page};
+use super::page::page;
 use super::value::{Night, Step, TaskChange};
 use super::words::Times;
 use crate::domain::TaskId;

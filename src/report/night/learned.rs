@@ -1,8 +1,8 @@
 //! What was learned in a run, and where lessons were.
 
 use super::super::effect_words;
+use super::block::{Item, LESSON, Line, Mark, Section, section, text, ticked};
 use super::needs::step;
-use super::page::{Item, LESSON, Line, Mark, Section, section, text, ticked};
 use super::value::{Fate, Injection, Lesson, Night, NightAttempt};
 use super::words::{foreign, joined, plural};
 use crate::domain::{Exposure, Fit, LessonsOver, ReflectionId};

@@ -1,6 +1,7 @@
 //! The report as Markdown.
 
-use super::page::{Item, Line, Mark, Piece, page};
+use super::block::{Item, Line, Mark, Piece};
+use super::page::page;
 use super::value::{Night, Step};
 use super::words::Times;
 use std::fmt::Write as _;

@@ -5,6 +5,7 @@
 //! once: `text`, `markdown` and `html` print the same page, and only the HTML adds pictures (`charts`). `status`
 //! tells a running or dead run in a few sentences, `watch` what somebody sees who watches one. Pure; the zone and the moment come from whoever asks (`words`).
 
+mod block;
 mod chain;
 mod change;
 mod charts;
@@ -32,7 +33,6 @@ mod words;
 
 pub use html::html;
 pub use markdown::markdown;
-pub(super) use page::by_part;
 pub use status::{status, waits};
 pub use text::text;
 pub use value::{
@@ -40,4 +40,4 @@ pub use value::{
     NightAttempt, NightState, NightTask, Span, SpanKind, Spend, Step, TaskChange, TaskState, WorkerTime,
 };
 pub use words::Times;
-pub(super) use words::duration;
+pub(super) use words::{by_part, duration};

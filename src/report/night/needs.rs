@@ -1,7 +1,7 @@
 //! What needs a person after a run, and the commands for it.
 
 use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskState};
-use super::words::{foreign, pathspec, plural, quoted};
+use super::words::{foreign, pathspec, plural, quoted, unnoticed};
 use crate::domain::{Ending, MergeOutcome, Proof, Ran, RunKind, Stop, Verdict};
 use std::collections::BTreeMap;
 
@@ -319,7 +319,7 @@ fn yours_to_merge(place: usize, task: &NightTask) -> Option<Need> {
     };
     let risk = task.risk.as_ref().filter(|_| proof.is_some() && steered.is_empty());
     let risk = risk.filter(|risk| risk.score > 0.0).map(|risk| format!("risk {}: {}", risk.score, risk.reason));
-    let unnoticed = super::page::unnoticed(task).filter(|_| proof.is_some());
+    let unnoticed = unnoticed(task).filter(|_| proof.is_some());
     // What the repository says counts the same lines as the diff below.
     let size = task.change.as_ref().map(|change| change.size).or(*size);
     let about: Vec<String> = size.map(|size| size.to_string()).into_iter().chain(risk).chain(unnoticed).collect();

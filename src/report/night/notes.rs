@@ -1,9 +1,9 @@
 //! What stands at the head of a report.
 
-use super::page::{Line, named, text};
+use super::block::{Line, named, text};
 use super::replay::millis;
-use super::status::who_works;
 use super::value::{Gap, Night, NightState};
+use super::words::who_works;
 use super::words::{Times, duration, foreign, plural};
 use jiff::SignedDuration;
 

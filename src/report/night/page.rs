@@ -1,108 +1,18 @@
 //! The report's content in its order, once for every form it is printed in.
 
 use super::super::events::NOTHING_LEFT;
-use super::chain::{Link, chain};
+use super::block::{CAUSE, Item, Line, Mark, Page, Section, TITLE, named, section, text, ticked, with_code};
+use super::chain::chain;
 use super::change::{see, turned};
-use super::figures::{Figure, figures};
+use super::figures::figures;
 use super::learned::lessons;
 use super::needs::{apply, step};
 use super::said::{asked_for_test, last_said, review, shown_by};
 use super::used::{limits, spend, time};
 use super::value::{Fate, Merge, Need, NeedKind, Night, NightState, NightTask, Step, TaskChange, TaskState};
-use super::words::{Times, duration, foreign, joined, plural, usage};
-use crate::domain::{Flaky, KeptPatch, MergeOutcome, Proof, ReflectionId, Stop, SubtaskId, TaskId, Verdict};
+use super::words::{Times, by_part, duration, foreign, joined, plural, unnoticed, usage};
+use crate::domain::{Flaky, KeptPatch, MergeOutcome, Proof, ReflectionId, Stop, TaskId, Verdict};
 use std::collections::HashSet;
-
-/// So many entries of a section are shown; all are in the JSON.
-pub(super) const SHOWN: usize = 200;
-/// So much of a title, of a cause, and of a lesson.
-const TITLE: usize = 160;
-pub(super) const CAUSE: usize = 800;
-pub(super) const LESSON: usize = 500;
-
-/// A report, ready to be printed.
-pub(super) struct Page {
-    pub title: String,
-    pub headline: String,
-    pub when: Option<String>,
-    pub figures: Vec<Figure>,
-    pub notes: Vec<Line>,
-    pub next: Vec<Step>,
-    pub sections: Vec<Section>,
-}
-
-/// A part with its heading.
-pub(super) struct Section {
-    pub id: &'static str,
-    pub title: String,
-    pub lead: Vec<Line>,
-    pub items: Vec<Item>,
-    /// Entries that are not shown.
-    pub more: usize,
-}
-
-/// An entry of a section.
-pub(super) struct Item {
-    pub mark: Mark,
-    /// A task's id, or what else it is about.
-    pub name: String,
-    pub title: String,
-    pub lines: Vec<Line>,
-    /// Its attempts, one by one.
-    pub chain: Vec<Link>,
-    /// What its work changes.
-    pub change: Option<TaskChange>,
-    pub commands: Vec<Step>,
-}
-
-/// What an entry says at a glance; never by colour alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mark {
-    Needs,
-    Review,
-    Good,
-    Bad,
-    Open,
-    Lesson,
-    Plain,
-}
-
-/// Words, with what is meant literally set apart.
-pub(super) type Line = Vec<Piece>;
-
-/// A piece of a line.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Piece {
-    /// Words.
-    Text(String),
-    /// A name or a command.
-    Code(String),
-}
-
-pub(super) fn text(words: impl Into<String>) -> Line {
-    vec![Piece::Text(words.into())]
-}
-
-/// Words in which names stand between backticks.
-pub(super) fn ticked(words: &str) -> Line {
-    let mut pieces = Vec::new();
-    let mut rest = words;
-    while let Some((before, after)) = rest.split_once('`')
-        && let Some((name, after)) = after.split_once('`')
-        && !name.is_empty()
-    {
-        pieces.push(Piece::Text(before.to_owned()));
-        pieces.push(Piece::Code(name.to_owned()));
-        rest = after;
-    }
-    pieces.push(Piece::Text(rest.to_owned()));
-    pieces
-}
-
-pub(super) fn with_code(before: &str, code: &str, after: &str) -> Line {
-    let code = Piece::Code(foreign(code, 200));
-    vec![Piece::Text(before.to_owned()), code, Piece::Text(after.to_owned())]
-}
 
 /// The whole report.
 pub(super) fn page(night: &Night, times: &Times) -> Page {
@@ -144,23 +54,6 @@ pub(super) fn page(night: &Night, times: &Times) -> Page {
         next: night.next.clone(),
         sections,
     }
-}
-
-pub(super) fn named(ids: &[&str]) -> String {
-    if ids.len() <= 8 {
-        return joined(ids);
-    }
-    format!("{} and {} more", ids[..8].join(", "), ids.len() - 8)
-}
-
-pub(super) fn section<T>(id: &'static str, title: impl Into<String>, all: &[T], item: impl Fn(&T) -> Item) -> Section {
-    let items: Vec<Item> = all.iter().take(SHOWN).map(item).collect();
-    let more = all.len() - items.len();
-    Section { id, title: title.into(), lead: Vec::new(), items, more }
-}
-
-pub(super) fn bare_section(id: &'static str, title: &str) -> Section {
-    Section { id, title: title.to_owned(), lead: Vec::new(), items: Vec::new(), more: 0 }
 }
 
 fn needs(night: &Night) -> Section {
@@ -427,28 +320,6 @@ fn changed(task: &NightTask) -> Option<Line> {
         task.change.as_ref().map(|TaskChange { size, .. }| format!(" (+{} −{} lines)", size.added, size.removed));
     let files = plural(task.files.len(), "file") + &lines.unwrap_or_default();
     (!named.is_empty()).then(|| ticked(&format!("changes {files}: {}{more}", named.join(", "))))
-}
-
-/// The lines of its change that no check notices.
-pub(super) fn unnoticed(task: &NightTask) -> Option<String> {
-    task.proof_hunks.as_ref()?.words(|place| foreign(place, TITLE))
-}
-
-/// How many attempts each of its parts took, in words; empty where it has none.
-pub(in crate::report) fn by_part(night: &Night, task: &NightTask) -> String {
-    let mut parts: Vec<(&SubtaskId, usize)> = Vec::new();
-    for attempt in task.attempts.iter().map(|place| &night.attempts[*place]).filter(|one| one.fate == Fate::Judged) {
-        match parts.iter_mut().find(|(id, _)| **id == attempt.subtask) {
-            Some((_, judged)) => *judged += 1,
-            None => parts.push((&attempt.subtask, 1)),
-        }
-    }
-    if parts.iter().all(|(id, _)| id.as_str() == task.id.as_str()) {
-        return String::new();
-    }
-    let parts =
-        parts.into_iter().map(|(id, judged)| format!("`{}` {}", foreign(id.as_str(), 80), plural(judged, "attempt")));
-    format!("by part: {}", parts.collect::<Vec<_>>().join(", "))
 }
 
 /// The branches that keep work of it which was confirmed and did not merge.

@@ -1,7 +1,7 @@
 //! What is said of attempts: by what decided, by the agent, by runs of its tests.
 
 use super::super::run::needs_review;
-use super::page::{CAUSE, Line, Piece, text, ticked, with_code};
+use super::block::{CAUSE, Line, Piece, text, ticked, with_code};
 use super::value::{AskedForTest, Fate, Night, NightTask};
 use super::words::foreign;
 use crate::domain::Proof;

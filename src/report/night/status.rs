@@ -2,7 +2,7 @@
 
 use super::needs::go_on;
 use super::value::{Fate, NeedKind, Night, NightState, NightTask, Span, SpanKind};
-use super::words::{Times, duration, foreign, joined, plural};
+use super::words::{Times, duration, foreign, joined, plural, who_works};
 use crate::domain::Timestamp;
 
 /// So many tasks in work are named.
@@ -68,20 +68,6 @@ fn first(night: &Night, times: &Times) -> String {
             format!("{run} could not go on, {last}: {because}.")
         }
         NightState::Dead => format!("{run} broke off: {}, and its last sign is of {last}.", who_works(night)),
-    }
-}
-
-/// Who works on a run whose runtime is gone.
-pub(super) fn who_works(night: &Night) -> String {
-    let named: Vec<String> = night.left_running.iter().take(NAMED).map(ToString::to_string).collect();
-    let ids = if named.len() < night.left_running.len() { ", …" } else { "" };
-    let ids = format!("{}{ids}", named.join(", "));
-    match night.left_running.len() {
-        0 => "no process works on it".to_owned(),
-        1 => format!("its runtime is gone, but a process that it started still runs (pid {ids}; the next run ends it)"),
-        n => format!(
-            "its runtime is gone, but {n} processes that it started still run (pid {ids}; the next run ends them)"
-        ),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The report for a terminal.
 
-use super::figures::Figure;
-use super::page::{Item, Line, Mark, Piece, page};
+use super::block::Figure;
+use super::block::{Item, Line, Mark, Piece};
+use super::page::page;
 use super::value::Night;
 use super::words::Times;
 use std::fmt::Write as _;

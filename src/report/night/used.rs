@@ -1,6 +1,6 @@
 //! What a run used: money, tokens, time, and what ended agent runs beside their work.
 
-use super::page::{Item, Mark, SHOWN, Section, bare_section, section, text, ticked};
+use super::block::{Item, Mark, SHOWN, Section, bare_section, section, text, ticked};
 use super::value::{Fate, Limit, Night, WorkerTime};
 use super::words::{Times, dollars, duration, foreign, joined, number, plural, usage};
 use crate::domain::Usage;

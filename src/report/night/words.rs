@@ -1,6 +1,7 @@
 //! Times, sums and names in words.
 
-use crate::domain::{CostSource, Timestamp, Usage, gates_in_words};
+use super::value::{Fate, Night, NightTask};
+use crate::domain::{CostSource, SubtaskId, Timestamp, Usage, gates_in_words};
 use crate::prompt::{has_no_width, is_invisible, one_line, plain, shorten};
 use crate::redaction::Redactor;
 use jiff::tz::TimeZone;
@@ -191,6 +192,43 @@ impl Times {
             None => format!("UTC{offset}"),
         }
     }
+}
+
+/// Who works on a run whose runtime is gone.
+pub(super) fn who_works(night: &Night) -> String {
+    const NAMED: usize = 6;
+    let named: Vec<String> = night.left_running.iter().take(NAMED).map(ToString::to_string).collect();
+    let ids = if named.len() < night.left_running.len() { ", …" } else { "" };
+    let ids = format!("{}{ids}", named.join(", "));
+    match night.left_running.len() {
+        0 => "no process works on it".to_owned(),
+        1 => format!("its runtime is gone, but a process that it started still runs (pid {ids}; the next run ends it)"),
+        n => format!(
+            "its runtime is gone, but {n} processes that it started still run (pid {ids}; the next run ends them)"
+        ),
+    }
+}
+
+/// How many attempts each of its parts took, in words; empty where it has none.
+pub(in crate::report) fn by_part(night: &Night, task: &NightTask) -> String {
+    let mut parts: Vec<(&SubtaskId, usize)> = Vec::new();
+    for attempt in task.attempts.iter().map(|place| &night.attempts[*place]).filter(|one| one.fate == Fate::Judged) {
+        match parts.iter_mut().find(|(id, _)| **id == attempt.subtask) {
+            Some((_, judged)) => *judged += 1,
+            None => parts.push((&attempt.subtask, 1)),
+        }
+    }
+    if parts.iter().all(|(id, _)| id.as_str() == task.id.as_str()) {
+        return String::new();
+    }
+    let parts =
+        parts.into_iter().map(|(id, judged)| format!("`{}` {}", foreign(id.as_str(), 80), plural(judged, "attempt")));
+    format!("by part: {}", parts.collect::<Vec<_>>().join(", "))
+}
+
+/// The lines of its change that no check notices.
+pub(super) fn unnoticed(task: &NightTask) -> Option<String> {
+    task.proof_hunks.as_ref()?.words(|place| foreign(place, 160))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! One task of a run, all that is known of it.
 
 use super::super::super::events::NOTHING_LEFT;
+use super::super::block::Piece;
 use super::super::needs::look;
 use super::super::page;
-use super::super::page::Piece;
 use super::super::value::{Fate, Night, NightAttempt};
 use super::super::words::{Times, duration, foreign, usage};
 use super::words::mark;

@@ -1,8 +1,8 @@
 //! The short sentences of a watcher's screen.
 
 use super::super::replay::millis;
-use super::super::status::who_works;
 use super::super::value::{Need, NeedKind, Night, NightState, SpanKind, TaskState};
+use super::super::words::who_works;
 use super::super::words::{Times, duration, foreign, number, plural, usage};
 use super::scene::AtWork;
 use crate::domain::Timestamp;

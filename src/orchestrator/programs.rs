@@ -21,6 +21,8 @@ pub(super) fn runs(command: &str, file: &str) -> bool {
     let simple = simple_commands(command);
     simple.iter().any(|part| part.runs(file))
         || simple.iter().any(|part| part.runs_anything(command)) && simple.iter().any(|part| part.names(file))
+        // A name with a blank is none of the words.
+        || file.contains(char::is_whitespace) && command.replace('\\', "").contains(file)
 }
 
 fn simple_commands(command: &str) -> Vec<Simple<'_>> {
@@ -46,7 +48,7 @@ struct Simple<'c> {
 
 impl<'c> Simple<'c> {
     fn of(part: &'c str, is_piped: bool) -> Self {
-        let is_between = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '\\');
+        let is_between = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '\\' | '<' | '>');
         let words: Vec<&str> = part.split(is_between).filter(|word| !word.is_empty()).collect();
         // Elsewhere, a dot is a directory.
         let is_program = |at: usize| words[..at].iter().all(|word| is_setting(word));
@@ -105,8 +107,8 @@ impl<'c> Simple<'c> {
 
     /// Whether a word of it is this file, a pattern of it, or a directory that it is in.
     fn names(&self, file: &str) -> bool {
-        // `HEAD:tools/check.sh`
-        self.words.iter().flat_map(|word| word.split(':')).any(|word| {
+        // `HEAD:tools/check.sh`, `CHECK=tools/check.sh`
+        self.words.iter().flat_map(|word| word.split([':', '='])).any(|word| {
             let dir = word.trim_start_matches("./").trim_end_matches('/');
             let is_below = !dir.is_empty() && file.strip_prefix(dir).is_some_and(|below| below.starts_with('/'));
             !is_open(word) && (is_below || is_file(word, file))
@@ -149,8 +151,22 @@ fn is_open(word: &str) -> bool {
     pattern(word).is_some_and(|pattern| pattern.chars().all(|c| matches!(c, '*' | '?' | '/' | '.')))
 }
 
+/// A path without what leads nowhere: `.`, `..` with the directory before it, and what stands for the directory in which a command is run.
+fn plain_path(word: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in word.split('/') {
+        match part {
+            "" | "." | "$PWD" | "${PWD}" => {}
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
 fn is_file(word: &str, file: &str) -> bool {
-    let word = word.trim_start_matches("./");
+    let word = plain_path(word);
+    let word = word.as_str();
     match pattern(word) {
         Some(pattern) if !is_open(word) => {
             FileGlobs::new(&[pattern.clone(), format!("**/{pattern}")]).is_ok_and(|globs| globs.has(file))
@@ -211,11 +227,19 @@ mod tests {
             "find checks -name '*.sh' | xargs -n1 sh",
             "git show HEAD:checks/a.sh | sh",
             "for f in $1/*.sh; do sh $f || exit 1; done",
+            "sh checks/a.sh>/dev/null",
+            "sh <checks/a.sh",
+            "sh $PWD/checks/a.sh",
+            "cd sub && ../checks/a.sh",
+            "sh lib/../checks//a.sh",
+            "CHECK=checks/a.sh; sh $CHECK",
             "python3 -c \"exec(open(\\\"checks/a.sh\\\").read())\"",
         ] {
             check(command, "checks/a.sh", true);
             check(command, "lib/a.py", false);
         }
+        check("sh 'my checks/a.sh'", "my checks/a.sh", true);
+        check("sh my\\ checks/a.sh", "my checks/a.sh", true);
         // Compilers and linters only read what they are given.
         check("for f in src/*.c; do cc -c $f || exit 1; done; ./run.sh", "src/a.c", false);
         check("cc src/*.c -o app && ./app", "src/a.c", false);

@@ -4,9 +4,10 @@
 //! Branches, tags, stash, configuration and hooks in it are its own: what an agent does to them reaches nobody else, and all
 //! of it is written anew before the next attempt. The runtime itself reads nothing of it but which ignored files its index has.
 
-use super::begin::Begun;
+use super::begun::Begun;
 use super::gitmodules::{Gitmodules, name_in};
 use super::layout::Layout;
+use super::names::{DIR, MODULES};
 use super::repository::Repository;
 use super::settings::Settings;
 use super::store::{FILE_MODE, Frozen, IGNORE_CASE, alternates, lay_dirs};
@@ -27,13 +28,6 @@ const HALF_DONE: [(&str, &str); 8] = [
     ("index.lock", "a change of the index"),
     ("HEAD.lock", "a change of HEAD"),
 ];
-
-/// Where it lies in a workspace.
-pub(super) const DIR: &str = ".git";
-/// Its index.
-pub(super) const INDEX: &str = ".git/index";
-/// Where git keeps the repositories of submodules.
-pub(super) const MODULES: &str = ".git/modules";
 
 /// What a repository is written with, beside what stands in every one of the run.
 pub(super) struct Laid {

@@ -7,7 +7,7 @@
 
 use super::copies::{Bench, Copies};
 use super::layout::{Layout, blocking, io_error};
-use super::open::Merge;
+use super::merge::Merge;
 use super::placed::{AllPlaced, Placed};
 use super::recorder::{Difference, Recorder, Recording, Submodule};
 use super::repository::{Kind, Repository, branch};

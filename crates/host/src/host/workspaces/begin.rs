@@ -1,17 +1,19 @@
 //! The beginning of a run: its base, and what a dead run left behind.
 
 use super::agents_git::AgentsGit;
+use super::answers::Answers;
+use super::begun::Begun;
 use super::carry::chosen;
 use super::copies::left_behind;
 use super::gitmodules::Gitmodules;
 use super::home::Home;
-use super::host_workspaces::Shared;
 use super::layout::{CACHES, Layout, WORKTREES, blocking, io_error};
 use super::links_out::links_out;
-use super::pushes::Remotes;
 use super::recorder::{Modes, Recorder, Recording};
+use super::remotes::Remotes;
 use super::repository::{BASES, Identity, Kind, Repository, base_ref};
-use super::submodules::{Answers, FETCHED};
+use super::shared::Shared;
+use super::submodules::FETCHED;
 use super::{asked, copies, integration, partial, sandbox};
 use crate::domain::{RunId, policy};
 use crate::files::Root;
@@ -19,50 +21,13 @@ use crate::host::git;
 use crate::host::process::{end_left_behind, git_dir_of};
 use crate::services::{BeginRun, RunBase, WorkspaceError};
 use crate::toolchain;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::sync::Mutex;
-
-/// A run that has begun.
-pub(super) struct Begun {
-    pub(super) run: RunId,
-    pub(super) repository: Repository,
-    pub(super) identity: Identity,
-    /// What the git of every workspace starts with; none without a repository of the user's.
-    pub(super) agents_git: Option<Arc<AgentsGit>>,
-    /// Where the user's submodules come from, in the commit that tasks start from.
-    pub(super) gitmodules: Gitmodules,
-    /// The permissions of files that git does not keep, of a project without one.
-    pub(super) modes: Arc<Modes>,
-    /// What remotes of submodules have answered.
-    pub(super) answers: Answers,
-    /// When this process began it, before any file of it was written.
-    pub(super) began: SystemTime,
-    /// Where its user pushes to.
-    pub(super) remotes: Remotes,
-    /// The files of the home directory that steer tools.
-    pub(super) home: Home,
-    /// The tree of the commit that tasks start from.
-    pub(super) tree: String,
-    /// What a person was told already; attempts of the same time see the same.
-    pub(super) told: std::sync::Mutex<BTreeSet<String>>,
-    /// The commit that tasks start from.
-    pub(super) commit: String,
-    /// The tip of the run's integration branch; the base as long as nothing was merged.
-    pub(super) integration: Mutex<String>,
-    /// The run's other branches, by full name, as this process left them.
-    pub(super) branches: std::sync::Mutex<BTreeMap<String, String>>,
-    /// Held while what is put on a branch is noted: tasks do that at the same time, in one file.
-    pub(super) noting: std::sync::Mutex<()>,
-    /// Full names of branches that somebody else moved, or put something below, in this run's time.
-    pub(super) put_aside: std::sync::Mutex<BTreeSet<String>>,
-    /// Full names of branches that were checked out when they should have moved, and the commit of ours that they stood on, if it was one.
-    pub(super) behind: std::sync::Mutex<BTreeMap<String, Option<String>>>,
-}
 
 pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, RunBase), WorkspaceError> {
     let BeginRun { run, resumed } = request;
@@ -108,7 +73,7 @@ pub(super) async fn begin(shared: &Shared, request: BeginRun) -> Result<(Begun, 
         None => None,
     };
     let mut missing = missing(shared, &repository, &commit).await?;
-    missing.extend(chosen(shared, &repository).await?.said());
+    missing.extend(chosen(&shared.params.workspace, &repository).await?.said());
     missing.extend(left_behind(layout));
     missing.extend(foreign_memory(&repository, &commit).await?);
     missing.extend(sparse(&repository).await?);
@@ -331,7 +296,7 @@ async fn missing(shared: &Shared, repository: &Repository, commit: &str) -> Resu
 async fn installed(shared: &Shared, repository: &Repository) -> Result<Option<String>, WorkspaceError> {
     let list = repository.git().call(["ls-files", "-z", "--others", "--directory"]);
     let untracked = list.ok().await?;
-    let carried = chosen(shared, repository).await?.roots;
+    let carried = chosen(&shared.params.workspace, repository).await?.roots;
     let is_installed = |path: &PathBuf| {
         let is_carried = carried.iter().any(|root| root.starts_with(path) || path.starts_with(root));
         !is_carried && path.file_name().is_some_and(|name| toolchain::holds_packages(&name.to_string_lossy()))

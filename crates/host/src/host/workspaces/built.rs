@@ -1,9 +1,9 @@
 //! What was built of a slot's files: by `setup`, which stays in them, and by checks, in build caches. Neither may speak for other files than
 //! those that it was built of.
 
-use super::agents_git::{DIR, MODULES};
-use super::begin::Begun;
+use super::begun::Begun;
 use super::layout::{blocking, cache_of, io_error};
+use super::names::{DIR, MODULES};
 use super::reads::Reads;
 use super::room_cache::{Room, RoomCache};
 use super::slot::{Known, Slot, Target};

@@ -1,10 +1,10 @@
 //! Choosing which untracked things of the user are copied into a workspace.
 
-use super::host_workspaces::Shared;
-use super::kept::{inside, is_of_git};
 use super::layout::blocking;
+use super::paths::{inside, is_of_git};
 use super::repository::Repository;
 use super::whole_paths;
+use crate::domain::policy;
 use crate::host::git;
 use crate::services::WorkspaceError;
 use crate::toolchain;
@@ -13,8 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The user's untracked paths that every workspace gets.
-pub(super) async fn chosen(shared: &Shared, repository: &Repository) -> Result<Chosen, WorkspaceError> {
-    let policy = &shared.params.workspace;
+pub(super) async fn chosen(policy: &policy::Workspace, repository: &Repository) -> Result<Chosen, WorkspaceError> {
     let carry = Carry::new(&policy.carry, policy.carry_limit_bytes)?;
     if carry.globs.is_empty() {
         return Ok(Chosen::default());

@@ -1,7 +1,7 @@
 //! What of the home directory steers tools while a run is at work.
 
 use super::layout::{blocking, io_error};
-use super::slot::AT_ONCE;
+
 use crate::domain::{RunId, policy};
 use crate::host::home::Beginning;
 use crate::host::{HomeChange, HomeFiles, HomePlaces, HomeRuns};
@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use std::time::{Instant, SystemTime};
 
 /// The home directory of a run.
@@ -229,3 +230,6 @@ impl Changed {
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
+pub(super) const AT_ONCE: Duration = Duration::from_millis(250);

@@ -1,16 +1,15 @@
 //! The port `Workspaces` over git.
 
-use super::begin::Begun;
+use super::begun::Begun;
 use super::layout::{EACH_RUN, Layout, blocking};
+use super::shared::{HostWorkspacesParams, Shared};
 use super::slots::Slots;
 use super::workspace::HostWorkspace;
 use super::{apply, begin, integration, open, space};
-use crate::domain::{RunId, TaskId, policy};
+use crate::domain::{RunId, TaskId};
 use crate::host::git;
 use crate::host::process::git_dir_of;
-use crate::services::{
-    Applied, BeginRun, Branches, Clock, CommandRunner, OpenWorkspace, RunBase, Workspace, WorkspaceError, Workspaces,
-};
+use crate::services::{Applied, BeginRun, Branches, OpenWorkspace, RunBase, Workspace, WorkspaceError, Workspaces};
 use async_trait::async_trait;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,27 +23,6 @@ pub struct HostWorkspaces {
     shared: Arc<Shared>,
     begun: Mutex<Option<Arc<Begun>>>,
     merge_room: tokio::sync::Mutex<Option<Arc<HostWorkspace>>>,
-}
-
-/// What workspaces need.
-pub struct HostWorkspacesParams {
-    /// Runs `setup`.
-    pub runner: Arc<dyn CommandRunner>,
-    /// Dates commits.
-    pub clock: Arc<dyn Clock>,
-    /// Where the project is.
-    pub project: policy::Project,
-    /// `setup`, `carry`, environment.
-    pub workspace: policy::Workspace,
-    /// What `setup` may not see.
-    pub environment: policy::Environment,
-}
-
-/// What all workspaces of a project share.
-pub(super) struct Shared {
-    pub(super) params: HostWorkspacesParams,
-    pub(super) layout: Layout,
-    pub(super) slots: Slots,
 }
 
 impl HostWorkspaces {

@@ -4,13 +4,13 @@
 //! no ref is believed. A ref that was moved by somebody is moved back by the next merge or at the run's end; what it was
 //! moved to is kept under another name, because it may be a person's.
 
-use super::begin::Begun;
+use super::begun::Begun;
 use super::layout::Layout;
-use super::open::{Merge, tree_of};
+use super::merge::{Merge, tree_of};
+use super::parts::Parts;
 use super::placed;
 use super::placed::{AllPlaced, Placed};
 use super::repository::{Arrival, Kind, Repository, branch};
-use super::workspace::Parts;
 use crate::domain::{BranchConflict, RunId, TreeId};
 use crate::services::{AHEAD, Branches, CommitRequest, RebaseOutcome, Rebased, ResumedBase, WorkspaceError};
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,11 +9,12 @@
 
 use super::carried::Carried;
 use super::layout::io_error;
+use super::paths::{inside, is_of_git};
 use crate::files::{Kind, Look, Root};
 use crate::services::WorkspaceError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use std::{fs, io};
 
@@ -475,12 +476,6 @@ impl Kept {
     }
 }
 
-/// Whether a path is a repository's own, or leads to one: by a `.git` of the user's, or what it names (`gitdir:`, `core.worktree`), git in a
-/// workspace would work on the user's repository.
-pub(super) fn is_of_git(path: &Path) -> bool {
-    path.iter().any(|name| name == ".git")
-}
-
 fn above(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
@@ -549,37 +544,6 @@ impl Entry {
         read().map_err(io_error("read", &files.path().join(path)))
     }
 }
-
-/// The link's target as it has to be written in a copy of the project, if it points into the project.
-pub(super) fn inside(project: &Path, link: &Path, target: &Path) -> Option<PathBuf> {
-    let dir = link.parent()?;
-    let full = normal(&dir.join(target))?;
-    let in_project = full.strip_prefix(project).ok()?;
-    if target.is_relative() {
-        return Some(target.to_owned());
-    }
-    // An absolute one would lead out of the copy, to the user's own file.
-    let up = dir.strip_prefix(project).ok()?.components().count();
-    Some(std::iter::repeat_n("..", up).collect::<PathBuf>().join(in_project))
-}
-
-/// The path without `.` and `..`, by its words alone.
-pub(super) fn normal(path: &Path) -> Option<PathBuf> {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !normal.pop() {
-                    return None;
-                }
-            }
-            part => normal.push(part),
-        }
-    }
-    Some(normal)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,8 +2,9 @@
 //! nobody but the run uses.
 
 use super::layout::{blocking, io_error};
+use super::parts::Parts;
 use super::repository::{Kind, branch};
-use super::workspace::{HostWorkspace, Parts};
+use super::workspace::HostWorkspace;
 use crate::domain::Spell;
 use crate::services::WorkspaceError;
 use std::fs;

@@ -17,10 +17,12 @@
 mod ages;
 mod agents_git;
 mod agents_index;
+mod answers;
 mod apply;
 mod as_written;
 mod asked;
 mod begin;
+mod begun;
 mod blend;
 mod built;
 mod cargo_cache;
@@ -35,21 +37,28 @@ mod kept;
 mod layout;
 mod links_out;
 mod mend;
+mod merge;
+mod names;
 mod open;
 mod partial;
+mod parts;
+mod paths;
 mod placed;
 mod pushes;
 mod readable;
 mod reads;
 mod recorder;
 mod refs;
+mod remotes;
 mod repository;
 mod room_cache;
 mod sandbox;
 mod seen;
 mod set_up;
 mod settings;
+mod shared;
 mod slot;
+mod slot_ages;
 mod slots;
 mod space;
 mod store;
@@ -62,8 +71,9 @@ pub(super) use layout::{EACH_RUN, WORKTREES, cache_of, make_state_dir, state_dir
 pub(super) use sandbox::TRIED;
 
 pub use begin::try_base;
-pub use host_workspaces::{HostWorkspaces, HostWorkspacesParams};
+pub use host_workspaces::HostWorkspaces;
 pub use sandbox::{hidden_in_sandbox, try_sandbox};
+pub use shared::HostWorkspacesParams;
 
 use crate::services::WorkspaceError;
 

@@ -3,7 +3,7 @@
 //! A branch can be moved and rewritten by anybody, and a commit's message taken over. What of it is the runtime's, and what a task
 //! started from, is known from here alone.
 
-use super::begin::Begun;
+use super::begun::Begun;
 use super::layout::{Layout, io_error};
 use crate::domain::RunId;
 use crate::services::WorkspaceError;

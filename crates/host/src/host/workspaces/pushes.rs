@@ -8,10 +8,11 @@
 //! of a project's own tests into repositories that they make. That is a fence, no wall: who clears the environment, or
 //! talks to a service without git, is not stopped.
 
-use super::agents_git::DIR;
-use super::begin::Begun;
+use super::begun::Begun;
 use super::home;
 use super::home::Whose;
+use super::names::DIR;
+use super::remotes::Remotes;
 use super::repository::Repository;
 use crate::files::{Kind, Root};
 use crate::services::{OutsideChanges, WorkspaceError};
@@ -46,15 +47,6 @@ reflexion_ssh_of_user=$(env -u GIT_CONFIG_COUNT git config --get core.sshCommand
 reflexion_ssh_of_user=${reflexion_ssh_of_user:-ssh}
 eval "${GIT_SSH_COMMAND_OF_USER:-$reflexion_ssh_of_user} \"\$@\""
 }; reflexion_ssh"#;
-
-/// The remotes of a repository.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Remotes {
-    /// Their URLs, by name.
-    remotes: BTreeMap<String, BTreeSet<String>>,
-    /// How URLs begin of which the user's settings make others.
-    rewritten: BTreeSet<String>,
-}
 
 impl Remotes {
     pub(super) async fn read(repository: &Repository) -> Result<Self, WorkspaceError> {
@@ -257,7 +249,6 @@ pub(super) fn hand_over(
         .flat_map(|(i, (key, value))| [(format!("GIT_CONFIG_KEY_{i}"), key), (format!("GIT_CONFIG_VALUE_{i}"), value)]);
     std::iter::once(total).chain(each).collect()
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 //!
 //! What `setup` makes depends on what it reads, and no list of names knows that: `pip install .[test]` reads all of the code.
 
-use super::agents_git::DIR;
+use super::names::DIR;
 use super::recorder::Difference;
 use crate::files::{Kind, ReadTime, Root};
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,10 +4,10 @@
 //! asked what changed. Ours is a file outside the workspace; its cached stat data make a recording of few changes a
 //! matter of milliseconds.
 
-use super::agents_git::MODULES;
 use super::gitmodules::{GITMODULES, Gitmodules};
-use super::kept::normal;
 use super::layout::{blocking, io_error};
+use super::names::MODULES;
+use super::paths::normal;
 use crate::domain::belongs_to_tests;
 use crate::files::{Kind, Root};
 use crate::host::git;

@@ -5,7 +5,7 @@
 //! the look the content and the names of its extended attributes are remembered too. Of the repository in it, all but the index ([`INDEX`]) counts, whose state
 //! is known otherwise.
 
-use super::agents_git::{DIR, INDEX};
+use super::names::{DIR, INDEX};
 use crate::files::{Kind, Look, Root};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasher, Hasher, RandomState};

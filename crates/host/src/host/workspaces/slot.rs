@@ -3,18 +3,20 @@
 //! Everything the runtime does in it goes through the handle of the directory; git works in the very directory that is
 //! held. Where what is known of it cannot be trusted any more ([`Doubt`]), it is made anew.
 
-use super::agents_git::{INDEX, Laid, MODULES};
+use super::agents_git::Laid;
 use super::agents_index::Named;
 use super::ages::Ages;
-use super::begin::Begun;
+use super::begun::Begun;
 use super::carry::chosen;
-use super::host_workspaces::Shared;
+use super::home::AT_ONCE;
 use super::kept::{Kept, Places};
 use super::layout::{EACH_RUN, PRIVATE, blocking, io_error, places_of};
+use super::names::{INDEX, MODULES};
 use super::reads::Reads;
 use super::recorder::{IndexStamp, Recorder, stamp};
 use super::room_cache::RoomCache;
 use super::seen::Seen;
+use super::shared::Shared;
 use super::slots::{Number, Role, Slots};
 use super::sweep::{Dirs, Sweep, Tracked};
 use super::{Doubt, agents_git, agents_index};
@@ -27,9 +29,6 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-
-/// What was looked at so short a time ago is not looked at again: whoever is not to be there may come a moment later as well.
-pub(super) const AT_ONCE: Duration = Duration::from_millis(250);
 
 /// Longer than a program takes to be started.
 const STARTING: Duration = Duration::from_millis(50);
@@ -162,7 +161,7 @@ impl Slot {
         self.recorder.checkout(target.tree).await?;
         self.note_ages(target.tree).await?;
         self.known = Known { base_warns: self.known.base_warns, ..Known::new(target.tree.to_owned()) };
-        let roots = chosen(target.shared, &target.begun.repository).await?.roots;
+        let roots = chosen(&target.shared.params.workspace, &target.begun.repository).await?.roots;
         self.with_kept(move |kept| kept.carry(roots)).await?;
         self.leave(target).await
     }
@@ -220,7 +219,7 @@ impl Slot {
         if blocking(move || Ok(stays_occupied())).await? {
             return Err(Doubt::Of("a process works in it or has a file of it open"));
         }
-        let carried = chosen(target.shared, &target.begun.repository).await?.roots;
+        let carried = chosen(&target.shared.params.workspace, &target.begun.repository).await?.roots;
         let set_up = self.known.set_up_on.as_deref().is_none_or(|tree| tree == target.tree);
         if !(set_up && self.with_kept(move |kept| kept.is_untouched(&carried)).await?) {
             self.forget_kept(target).await?;
@@ -238,7 +237,7 @@ impl Slot {
             move || gone.iter().try_for_each(|root| files.remove(root)).map_err(io_error("empty", files.path()));
         blocking(removed).await?;
         let mut kept = self.no_kept(target, &self.recorder.files, &self.private)?;
-        let roots = chosen(target.shared, &target.begun.repository).await?.roots;
+        let roots = chosen(&target.shared.params.workspace, &target.begun.repository).await?.roots;
         let carried = blocking(move || kept.carry(roots).map(|()| kept)).await?;
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = carried;
         Ok(())

@@ -1,6 +1,6 @@
 //! The places of a run that are worked in: for each worker one for agents and a clean room for checks, for one task after another.
 
-use super::host_workspaces::Shared;
+use super::shared::Shared;
 use super::slot::Slot;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -4,17 +4,18 @@
 //! Which of the user's repositories and remotes may speak for one is told by where the work says that it comes from, never by the name
 //! that the work gives it. Repositories that an agent can reach are not asked.
 
+use super::answers::{Answers, Place, Remote};
 use super::gitmodules::{GITMODULES, Gitmodules};
 use super::layout::io_error;
+use super::parts::Parts;
 use super::recorder::{Difference, Recorder, Submodule};
 use super::repository::Kind;
 use super::slot::Slot;
-use super::workspace::Parts;
 use crate::host::git::Git;
 use crate::host::process::{git_dir_of, marked};
 use crate::services::WorkspaceError;
 use futures_util::future::try_join_all;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -29,29 +30,6 @@ const LIMIT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 20 });
 
 /// How the directories begin, in the machine state, into which a commit is fetched. What a killed run left is removed.
 pub(super) const FETCHED: &str = "fetched-";
-
-/// Where a submodule's commit is.
-#[derive(Debug, Clone)]
-enum Place {
-    Somewhere,
-    /// The submodule's remote was asked.
-    Nowhere,
-    /// Nobody could be asked, because of this.
-    Unknown(String),
-}
-
-/// What the remotes of submodules, by URL, have answered in a run.
-#[derive(Debug, Default)]
-pub(super) struct Answers(std::sync::Mutex<HashMap<String, Arc<Mutex<Remote>>>>);
-
-/// What one of them has answered. Held while it is asked: who asks it too then has the answer, and nobody waits who asks another one.
-#[derive(Debug, Default)]
-struct Remote {
-    /// By commit. What is not there is not in it: it may be pushed in a moment.
-    places: HashMap<String, Place>,
-    /// Why it could not be asked: it is not asked for any other commit then.
-    is_silent: Option<String>,
-}
 
 /// What became of a question.
 enum Answer {
@@ -300,7 +278,6 @@ impl Parts {
         Ok(None)
     }
 }
-
 #[cfg(test)]
 mod tests {
     use super::*;

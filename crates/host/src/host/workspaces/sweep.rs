@@ -6,8 +6,8 @@
 //! that is neither tracked nor kept is removed, whoever ignores it.
 
 use super::Doubt;
-use super::agents_git::DIR;
 use super::layout::io_error;
+use super::names::DIR;
 use super::seen::{Differing, Seen};
 use crate::files::{Kind as FileKind, Look, Root};
 use std::collections::{BTreeSet, HashMap, HashSet};

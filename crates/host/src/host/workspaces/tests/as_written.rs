@@ -1,6 +1,6 @@
 //! Files that git records otherwise than they are committed.
 
-use super::super::slot::AT_ONCE;
+use super::super::home::AT_ONCE;
 use super::project::{git, *};
 use crate::services::Workspace;
 use std::fs;

@@ -1,6 +1,6 @@
 //! The clean room, and bringing what was recorded into the user's repository.
 
-use super::super::slot::AT_ONCE;
+use super::super::home::AT_ONCE;
 use super::project::*;
 use crate::domain::TreeId;
 use crate::services::{CommitRequest, Workspace, WorkspaceError, Workspaces};

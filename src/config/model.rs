@@ -69,10 +69,17 @@ impl ModelSettings<'_> {
         let Some(name) = self.model.filter(|name| !name.is_empty()) else {
             return Err(effective.wrong(key, format!("`{key}` needs a `model`, the provider's name of it")));
         };
-        effective.require(is_model_name(name), key, NO_MODEL_NAME)?;
+        effective.require(fits_argument(name), key, NO_MODEL_NAME)?;
         let Some(provider) = self.provider else {
             return Err(effective.wrong(key, effective.without_provider(name, key)));
         };
+        // Others have it in the body of what is sent.
+        let fits = !matches!(provider, ProviderFile::Gemini) || fits_address(name);
+        effective.require(
+            fits,
+            key,
+            "has a `model` that is no name of one of Gemini's: without blanks, `?`, `#`, `%`, `\\` and `..` between slashes",
+        )?;
         if let Some(url) = self.base_url {
             let known = url.starts_with("http://") || url.starts_with("https://");
             effective.require(known, key, "has a `baseUrl` that does not begin with http:// or https://")?;
@@ -194,16 +201,22 @@ pub(super) fn in_parts(value: f64, parts: f64) -> u32 {
     (value * parts).round() as u32
 }
 
-/// The error of a `model` that [`is_model_name`] refuses.
-pub(super) const NO_MODEL_NAME: &str = "has a `model` that is no name of one: without blanks, `?`, `#`, `%`, `\\`, `..` between slashes and a `-` at its beginning";
+/// The error of a `model` that [`fits_argument`] refuses.
+pub(super) const NO_MODEL_NAME: &str =
+    "has a `model` that is no name of one: without control characters, and without a `-` at its beginning";
 
-/// Whether it may be a provider's name of a model: some providers have it in the path of their address, where it must not lead elsewhere, and
-/// programs get it as an argument, where it must be no option.
-pub(super) fn is_model_name(name: &str) -> bool {
+/// Whether a program may get it as the argument of an option, where it must be no option itself.
+pub(super) fn fits_argument(name: &str) -> bool {
+    !name.starts_with('-') && !name.contains(char::is_control)
+}
+
+/// Whether it may stand in the path of an address, and leads nowhere else there.
+fn fits_address(name: &str) -> bool {
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#' | '%' | '\\');
     let leads_out = |part: &str| matches!(part, "" | "." | "..");
-    !name.starts_with('-') && !name.contains(is_odd) && !name.split('/').any(leads_out)
+    !name.contains(is_odd) && !name.split('/').any(leads_out)
 }
+
 #[cfg(test)]
 mod tests {
     use super::super::effective::Inputs;

@@ -2,7 +2,7 @@
 
 use super::effective::{Effective, Origin};
 use super::error::{ConfigError, nearest};
-use super::model::{ModelSettings, NO_MODEL_NAME, in_parts, is_model_name};
+use super::model::{ModelSettings, NO_MODEL_NAME, fits_argument, in_parts};
 use super::place::seen_from_here;
 use super::wire::{
     AgentFile, AgentKindFile, GeneratorKind, HealerFile, OneOrMany, PermissionsFile, ProjectFile, RetryStartFile,
@@ -249,7 +249,7 @@ impl Effective {
             return Err(self.wrong(&key, format!("`{key}` needs a `type`: command, acp, completion, {kinds}")));
         };
         self.fits(&key, kind, file)?;
-        self.require(file.model.as_deref().is_none_or(is_model_name), &key, NO_MODEL_NAME)?;
+        self.require(file.model.as_deref().is_none_or(fits_argument), &key, NO_MODEL_NAME)?;
         let argv = file.argv.clone();
         let cli = |adapter: &str| policy::AgentKind::Cli {
             adapter: adapter.to_owned(),

@@ -13,6 +13,8 @@
 //! (by its [`size`] and the agents' [`track_record`] too), [`verdict`] what the evidence says of a turn ([`results`]: what test
 //! summaries do, [`review`]: what somebody should see, [`steering`]: what only a person merges), [`turns`] whether
 //! another turn follows, [`machine`] what follows from an attempt, [`healer`] what is done about a broken workspace.
+//! Between them pass values: `context` (what the tasks of a run share), `task_run` (what is fixed about a task, how far it has come, and where it
+//! is worked on), `course` (an attempt while it goes on, and how it ended), `past_failure`, `spent`.
 //! `drive`, `task`, `prepare`, `parts`, `attempt`, `turn`, `landing`, `flaky` and `healing` perform those effects through the
 //! ports and write each
 //! intent to the journal before, each result after; `telling` tells each entry to whoever watches once it is durable; `nudge` looks after an agent while it works, `holdout` decides which retries go without their lessons. [`resume`] feeds the

@@ -45,7 +45,8 @@ fn globs(before: &str, globs: &[String], written: fn(&str) -> String) -> GlobSet
     for glob in globs {
         let glob = written(glob);
         // In the place of a directory there may be a link.
-        for glob in [Some(glob.as_str()), glob.strip_suffix("/**")].into_iter().flatten() {
+        let above = glob.match_indices('/').map(|(at, _)| &glob[..at]).filter(|above| !above.contains('*'));
+        for glob in above.chain([glob.as_str()]) {
             let glob = GlobBuilder::new(&format!("{before}{glob}")).literal_separator(true).build();
             glob.into_iter().for_each(|glob| _ = set.add(glob));
         }
@@ -204,6 +205,8 @@ mod tests {
             "Project.json",
             ".husky/pre-commit",
             "app/.vscode/tasks.json",
+            "app/.vscode",
+            ".github",
             ".envrc",
         ] {
             assert!(steers(file, ""), "{file}");

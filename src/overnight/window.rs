@@ -123,13 +123,17 @@ fn time(text: &str) -> Result<Time, ()> {
 }
 
 /// The next instant after `now` at which clocks show a time. One that a change of the clocks leaves out comes as much later
-/// as the change is; one that comes twice is the first.
+/// as the change is; of one that comes twice it is the first that is still to come.
 fn next(time: Time, now: Timestamp, zone: &TimeZone) -> Timestamp {
     let today = now.to_zoned(zone.clone()).date();
     let days = [Some(today), today.tomorrow().ok(), today.tomorrow().and_then(jiff::civil::Date::tomorrow).ok()];
     days.into_iter()
         .flatten()
-        .filter_map(|day| zone.to_ambiguous_timestamp(day.to_datetime(time)).compatible().ok())
+        .flat_map(|day| {
+            let shown = || zone.to_ambiguous_timestamp(day.to_datetime(time));
+            [shown().compatible(), shown().later()]
+        })
+        .flatten()
         .find(|instant| *instant > now)
         .unwrap_or(now)
 }
@@ -169,6 +173,8 @@ mod tests {
         assert_eq!(left_out.after(at("2026-03-28T23:00:00Z"), &berlin()), at("2026-03-29T01:30:00Z"));
         let twice: Until = "02:30".parse().unwrap();
         assert_eq!(twice.after(at("2026-10-24T22:00:00Z"), &berlin()), at("2026-10-25T00:30:00Z"));
+        assert_eq!(twice.after(at("2026-10-25T00:45:00Z"), &berlin()), at("2026-10-25T01:30:00Z"), "it is shown again");
+        assert_eq!(twice.after(at("2026-10-25T01:45:00Z"), &berlin()), at("2026-10-26T01:30:00Z"));
     }
 
     #[test]

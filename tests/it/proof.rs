@@ -290,10 +290,10 @@ fn a_night_merges_what_a_check_tells_from_no_work_and_leaves_the_rest_with_one_c
     let all: Vec<&str> =
         all.filter_map(|step| step["command"].as_str()).filter(|c| c.starts_with("git merge")).collect();
     assert_eq!(all.len(), 1, "{needs:#?}");
+    let page = project.run(&["report"]).stdout;
     // A person may do as the report says.
     project.git(&all[0].split(' ').skip(1).collect::<Vec<_>>());
     assert_eq!((project.read("one.txt"), project.read("two.txt")), (b"words\n".to_vec(), b"words\n".to_vec()));
-    let page = project.run(&["report"]).stdout;
     assert!(page.contains("whether it does what was asked is not proven, so a person merges it"), "{page}");
     assert!(page.contains("+1 −0 lines in 1 file"), "how much there is to look at: {page}");
     assert!(page.contains("as it changed them, so a person merges it"), "{page}");
@@ -561,8 +561,8 @@ fn an_agent_that_can_go_on_is_asked_for_a_test_that_shows_its_work() {
     const BREAKS: &str = "echo 'broken(' > calc.py";
     let (task, times, files) = asked_for_a_test("bug", TURNS, SHOWS);
     assert_eq!((task.proof, task.verdict, times), (Some(Proof::NewTest), Some(Verdict::Confirmed), 1));
-    // The test alone, twice, and the whole change where the first of these ran; the work without the test was seen in the turn before.
-    assert_eq!(task.proof_runs.map(|runs| runs.runs), Some(3));
+    // The work without the test, and the test alone, twice; and the whole change where these ran.
+    assert_eq!(task.proof_runs.map(|runs| runs.runs), Some(4));
     assert!(files.contains("test_new.py"), "{files}");
     // What was confirmed is not lost by what comes then.
     for then in ["true", BREAKS, "echo words > test_new.py.txt"] {
@@ -605,9 +605,9 @@ fn lines_that_no_check_notices_are_named() {
     );
     assert_eq!(task["proof"], json!("turned_green"), "{task}");
     assert_eq!(task["proofHunks"]["replaced"], json!(["calc.py:6"]), "{task}");
-    // C, the base once more, all of the code away, each file, the function of one that is missed, and that run again. That the checks pass where
-    // they may write to nothing but the room, C has shown.
-    assert_eq!(task["proofRuns"]["runs"], json!(7), "{task}");
+    // C, the base once more, all of the code away, each file, the function of one that is missed, and that run again; and the whole change where it may
+    // write to nothing but the room.
+    assert_eq!(task["proofRuns"]["runs"], json!(8), "{task}");
     let branch = task["branch"].as_str().unwrap();
     let body = project.git(&["log", "-1", "--format=%b", branch]);
     assert!(
@@ -919,12 +919,13 @@ fn what_tests_alone_name_they_compare_with_wherever_it_lies() {
     }
     // What the code reads, too, may be the work.
     assert_eq!(proof("page.dat", "PAGE = 'page.dat'\n", "true"), json!("turned_green"));
+    assert_eq!(proof("page.dat", "PAGE = 'frontpage.dat'\n", "true"), json!("tests_adapted"), "that is another file");
 }
 
 #[test]
 fn data_that_nothing_names_is_what_tests_compare_with() {
-    let proof = |reads: &str| {
-        let project = Project::new("printf '%s' -1 > data/page.out");
+    let proof = |reads: &str, also: &str| {
+        let project = Project::new(&format!("printf '%s' -1 > data/page.out; {also}"));
         project.write("calc.py", format!("{WRONG}{reads}"));
         project.write("data/page.out", "3");
         let test = "import unittest, calc\nclass T(unittest.TestCase):\n  def test_page(self):\n    name = 'page'\n    \
@@ -935,9 +936,12 @@ fn data_that_nothing_names_is_what_tests_compare_with() {
         let ran = project.run(&["run", "--json"]);
         (ran.task("a")["proof"].clone(), ran.stderr)
     };
-    let (found, said) = proof("");
-    assert_eq!(found, json!("tests_adapted"), "{said}");
-    let (found, said) = proof("PAGES = 'data/'\n");
+    // Remarks and rights are no code, and letters of a longer word no name.
+    for also in ["true", "echo '# words' >> calc.py", "echo >> calc.py", "chmod +x calc.py", ": > more.py"] {
+        let (found, said) = proof("PAGES = 'metadata/'\n", also);
+        assert_eq!(found, json!("tests_adapted"), "{also} {said}");
+    }
+    let (found, said) = proof("PAGES = 'data/'\n", "true");
     assert_eq!(found, json!("turned_green"), "{said}");
 }
 
@@ -1155,20 +1159,16 @@ fn a_red_test_that_waited_for_a_name_and_is_refused_by_what_came_is_not_made_up_
 #[test]
 fn a_script_of_a_check_that_nobody_can_read_from_its_command_turned_round_is_for_a_person() {
     let turns = "sed -i 's/= 3/= -1/' qa/all.sh; printf 'VERSION = 2\n' >> main.py";
-    for (command, makefile) in
-        [("for f in qa/*.sh; do sh $f || exit 1; done", ""), ("make -s check", "check:\n\tsh qa/all.sh\n")]
-    {
-        let project = Project::new(turns);
-        project.write("calc.py", WRONG);
-        project.write("main.py", "import calc\nprint(calc.add(1, 2))\n");
-        project.write("qa/all.sh", "[ \"$(python3 -B main.py)\" = 3 ]\n");
-        project.write("Makefile", makefile);
-        project.config(|config| config["maxAttempts"] = json!(1));
-        project.tasks(&[with(task_with_check("a", command), json!({ "expects": "fix" }))]);
-        let ran = project.run(&["run", "--json"]);
-        assert_eq!(ran.task("a")["proof"], json!("tests_adapted"), "{command}: {}", ran.stderr);
-        assert!(ran.stderr.contains("no check notices anything, only of qa/all.sh"), "{}", ran.stderr);
-    }
+    let project = Project::new(turns);
+    project.write("calc.py", WRONG);
+    project.write("main.py", "import calc\nprint(calc.add(1, 2))\n");
+    project.write("qa/all.sh", "[ \"$(python3 -B main.py)\" = 3 ]\n");
+    project.write("Makefile", "check:\n\tsh qa/all.sh\n");
+    project.config(|config| config["maxAttempts"] = json!(1));
+    project.tasks(&[with(task_with_check("a", "make -s check"), json!({ "expects": "fix" }))]);
+    let ran = project.run(&["run", "--json"]);
+    assert_eq!(ran.task("a")["proof"], json!("tests_adapted"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no check notices anything, only of qa/all.sh"), "{}", ran.stderr);
 }
 
 #[test]

@@ -304,7 +304,7 @@ impl Runs<'_> {
         let are_in_the_way = matches!(self.walls, Walls::Fail(_));
         are_in_the_way
             || self.plan.context.cancel.is_cancelled()
-            || self.counted.runs >= proving.max_runs
+            || self.counted.runs >= proving.max_runs + self.for_walls
             || took > most
     }
 

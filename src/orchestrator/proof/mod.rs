@@ -130,6 +130,7 @@ impl TaskPlan {
             survived: Vec::new(),
             used_up: false,
             not_counted: 0,
+            for_walls: 0,
             began,
             attempt: began.saturating_sub(course.began),
         };
@@ -174,10 +175,27 @@ impl TaskPlan {
         Ok(!change.files.is_empty())
     }
 
+    /// Whether no code of the product is another one after a change: remarks in it, and rights of its files, at most.
+    async fn changes_no_code(prepared: &Prepared, change: &Change) -> Result<bool, TaskRunError> {
+        let (workspace, base) = (&prepared.workspace, prepared.workspace.base());
+        let is_code = |file: &&String| toolchain::is_code(file) && !toolchain::is_test(file);
+        let code: Vec<String> = change.files.iter().filter(is_code).cloned().collect();
+        for some in code.chunks(TEXTS_AT_A_TIME) {
+            for (file, [old, new]) in both_texts(&**workspace, [&base, &change.tree], some).await? {
+                let old = if change.existed.contains(file) { old } else { Some(String::new()) };
+                let (Some(old), Some(new)) = (old, new) else { return Ok(false) };
+                if !CodeChange::between(file, &old, &new).is_some_and(|change| change.has_no_code()) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// What the scripts say that the checks run, as they were at the base.
     async fn scripts(prepared: &Prepared, checks: &[CheckReport]) -> Result<Scripts, TaskRunError> {
         /// Longer ones are data.
-        const BYTES: usize = 64 * 1024;
+        const BYTES: usize = 1024 * 1024;
         /// Scripts that scripts name, and so on.
         const LEVELS: usize = 4;
         /// Words that may be one are looked up in the tree at most so often.
@@ -227,14 +245,19 @@ impl TaskPlan {
         const NAMES: usize = 32;
         let Confirmed { change, checks, judgement, .. } = *confirmed;
         let (workspace, base) = (&prepared.workspace, prepared.workspace.base());
-        let is_code = |file: &String| toolchain::is_code(file) && !toolchain::is_test(file);
         // What says nothing of tests, a search or a formatter, may ask for just this file.
         let runs_tests = || checks.iter().any(|check| toolchain::summary(&check.output.text()).is_some());
-        let is_by_data =
-            judgement.proof == Some(Proof::TurnedGreen) && !change.files.iter().any(is_code) && runs_tests();
+        let is_by_data = judgement.proof == Some(Proof::TurnedGreen)
+            && runs_tests()
+            && Self::changes_no_code(prepared, change).await?;
         let commands = checks.iter().map(|check| check.spec.run.to_string()).collect::<Vec<_>>().join("\n");
         let is_asked = |name: &str| commands.contains(name) || scripts.run.contains(name);
-        for file in change.existed.iter().filter(|file| !toolchain::is_code(file)).take(NAMES) {
+        for (place, file) in change.existed.iter().filter(|file| !toolchain::is_code(file)).enumerate() {
+            // Of the others it is not known who names them.
+            if place >= NAMES {
+                held.unless_named_in(file, &[]);
+                continue;
+            }
             // Tests of documents name them, too, and a change of the program may need theirs.
             if Surface::of_path(file) == Surface::Docs && judgement.proof != Some(Proof::TurnedGreen) {
                 continue;

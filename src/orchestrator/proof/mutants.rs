@@ -248,7 +248,9 @@ impl Runs<'_> {
         for mistake in mistakes {
             // One takes two runs with the new tests, and one with the old; the first red one is compared with the whole change.
             let most = if matches!(self.walls, Walls::Unknown) { 4 } else { 3 };
-            if matches!(self.walls, Walls::Fail(_)) || self.counted.runs + most > proving.max_runs + in_vain {
+            if matches!(self.walls, Walls::Fail(_))
+                || self.counted.runs + most > proving.max_runs + in_vain + self.for_walls
+            {
                 is_cut = true;
                 if !matches!(self.walls, Walls::Fail(_)) {
                     self.used_up = true;

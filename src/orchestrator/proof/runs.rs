@@ -31,6 +31,8 @@ pub(super) struct Runs<'a> {
     pub(super) used_up: bool,
     /// Of the runs that are counted, those that take none from mistakes in new code.
     pub(super) not_counted: u32,
+    /// That of the whole change within the walls, if there was one: it takes none from the others.
+    pub(super) for_walls: u32,
     /// When this began, and how long the attempt had taken by then.
     pub(super) began: Duration,
     pub(super) attempt: Duration,
@@ -181,8 +183,9 @@ impl Runs<'_> {
             self.walls = Walls::Pass;
         }
         if let Walls::Unknown = self.walls {
-            let tree = self.confirmed.change.tree.clone();
+            let (tree, before) = (self.confirmed.change.tree.clone(), self.counted.runs);
             let all = self.run(&tree, Some(&[]), (contradiction_alone, self.confirmed.checks), Within::Walls).await?;
+            self.for_walls += self.counted.runs - before;
             self.walls = match all.red.first() {
                 _ if !all.is_red => Walls::Pass,
                 Some(check) => Walls::Fail(does_not_pass(check)),

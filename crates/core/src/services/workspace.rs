@@ -275,7 +275,7 @@ pub trait Workspace: Send + Sync {
         Ok(self.texts(tree, &[file.to_owned()]).await?.remove(file))
     }
 
-    /// The files of a recorded tree in which these words stand, as they are written.
+    /// The files of a recorded tree in which these words stand, as they are written and not as a part of longer ones.
     ///
     /// # Errors
     /// [`WorkspaceError`] if the tree cannot be read.

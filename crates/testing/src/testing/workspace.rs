@@ -271,7 +271,14 @@ impl Workspace for MemoryWorkspace {
     }
 
     async fn files_with(&self, tree: &TreeId, words: &str) -> Result<Vec<String>, WorkspaceError> {
-        let has = |(file, text): (PathBuf, String)| text.contains(words).then(|| file.to_string_lossy().into_owned());
+        let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
+        let is_whole = |text: &str, at: usize| {
+            !text[..at].ends_with(is_of_word) && !text[at + words.len()..].starts_with(is_of_word)
+        };
+        let has = |(file, text): (PathBuf, String)| {
+            let named = text.match_indices(words).any(|(at, _)| is_whole(&text, at));
+            named.then(|| file.to_string_lossy().into_owned())
+        };
         Ok(files_of(tree).into_iter().filter_map(has).collect())
     }
 

@@ -113,6 +113,18 @@ impl CodeChange {
         self.hunks.is_empty() && said(&self.old) != said(&self.new)
     }
 
+    /// Whether no code differs: remarks, doc strings and empty lines at most.
+    ///
+    /// ```
+    /// # use reflexion_toolchain::toolchain::CodeChange;
+    /// let has_no_code = |old, new| CodeChange::between("a.py", old, new).is_some_and(|change| change.has_no_code());
+    /// assert!(has_no_code("a = 1\n", "\n# One.\na = 1\n") && !has_no_code("a = 1\n", "a = 2\n"));
+    /// ```
+    #[must_use]
+    pub fn has_no_code(&self) -> bool {
+        self.hunks.is_empty()
+    }
+
     /// The file with these hunks taken back, by their places in the list.
     #[must_use]
     pub fn without(&self, taken: &[usize]) -> String {

@@ -115,7 +115,7 @@ impl Recorder {
     pub(super) async fn files_with(&self, tree: &str, words: &str) -> Result<Vec<String>, WorkspaceError> {
         /// How git says that there is none.
         const NONE: i32 = 1;
-        let list = ["grep", "--no-color", "--full-name", "-l", "-z", "-F", "-e", words, tree, "--"];
+        let list = ["grep", "--no-color", "--full-name", "-l", "-z", "-w", "-F", "-e", words, tree, "--"];
         let found = self.git.call(list).run().await?;
         if found.status == NONE {
             return Ok(Vec::new());

@@ -152,11 +152,13 @@ fn is_open(word: &str) -> bool {
 }
 
 /// A path without what leads nowhere: `.`, `..` with the directory before it, and what stands for the directory in which a command is run.
-fn plain_path(word: &str) -> String {
+pub(super) fn plain_path(word: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in word.split('/') {
         match part {
-            "" | "." | "$PWD" | "${PWD}" => {}
+            "" | "." => {}
+            // Names are compared without case here and there.
+            of_shell if ["$pwd", "${pwd}"].contains(&of_shell.to_lowercase().as_str()) => {}
             ".." => _ = parts.pop(),
             part => parts.push(part),
         }

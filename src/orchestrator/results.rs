@@ -3,10 +3,10 @@
 //! An exit status of 0 is what a program says last; a test runner says how many tests it ran. Where the two do not fit, nothing is
 //! confirmed.
 
-use super::programs::{INTERPRETERS, runs};
+use super::programs::{INTERPRETERS, plain_path, runs};
 use crate::domain::{Allow, Change, CheckCommand, CheckReport, belongs_to_tests};
 use crate::toolchain::{Counts, TestSummary, configures_tests, summaries};
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// Why a check does not confirm although it passed, if so: a summary is gone, counts failures, or counts fewer tests. With
 /// `rearranged`, other runners may have taken the place of those at the base.
@@ -63,7 +63,7 @@ pub(super) fn names(command: &CheckCommand, file: &Path, root: &Path) -> bool {
         let value = word.split_once('=').filter(|_| word.starts_with('-')).map_or(word, |(_, value)| value);
         let path = Path::new(value);
         let path = path.strip_prefix(root).unwrap_or(path);
-        path.components().filter(|part| *part != Component::CurDir).eq(file.components())
+        Path::new(&plain_path(&path.to_string_lossy())) == file
     };
     // `node tools` runs what lies in there.
     let script = argv.iter().skip(1).find(|word| !word.starts_with('-')).filter(|_| is_interpreter);

@@ -238,6 +238,8 @@ mod tests {
             r#"["{project}/box.sh", "{workspace}"]"#,
             r#"["node", "./agent"]"#,
             r#""npm ci && sh setup.sh""#,
+            r#"["python3", "gen/../gen/make.py"]"#,
+            r#""sh $PWD/ci/set.sh""#,
         ]
         .map(|json| serde_json::from_str::<CheckCommand>(json).unwrap());
         let steers = |file: &str| {
@@ -254,6 +256,8 @@ mod tests {
             "box.sh",
             "agent/index.js",
             "setup.sh",
+            "gen/make.py",
+            "ci/set.sh",
         ] {
             assert!(steers(&format!("app/{file}")), "{file}");
             assert!(!steers(file), "{file}");

@@ -645,5 +645,8 @@ fn an_attempt_that_changes_nothing_keeps_the_reason_of_the_one_before() {
     let words = "Attempt 1, the last that changed anything, failed so: check `suite` is red";
     assert!(last.contains("Attempt 2 failed:") && last.contains(words), "{prompts}");
     let report = project.run(&["report"]).stdout;
-    assert!(report.contains("it was not done: check `suite` is red (exit status 1); it was at the base too"), "{report}");
+    assert!(
+        report.contains("it was not done: check `suite` is red (exit status 1); it was at the base too"),
+        "{report}"
+    );
 }

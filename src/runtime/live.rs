@@ -42,7 +42,7 @@ pub fn live() -> Layers {
         clock,                   // wall clock and ids
         command_runner,          // processes in groups of their own, swept at the end
         run_lock,                // one run per project
-        workspaces,              // worktrees, or copies where there is no git
+        workspaces,              // repositories of their own, or copies where there is no git
         tasks,                   // tasks.jsonl and the overlay
         transcripts,             // what agents did, step by step, per run
         models,                  // language models, each behind its policies

@@ -17,8 +17,9 @@ use super::task_run::{Prepared, TaskPlan, TaskRun, TaskRunError};
 use super::verdict::is_red;
 use crate::domain::{
     CheckReport, CheckResults, CheckScope, CheckSpec, EventKind, Expects, FailureContext, FailureType, JournalEntry,
-    MergeOutcome, Output, ReflectionId, Status, SubtaskId, TaskMark, Timestamp, TreeId, Verdict,
+    MergeOutcome, Output, ReflectionId, Signature, Status, SubtaskId, TaskMark, Timestamp, TreeId, Verdict,
 };
+use crate::prompt::relative;
 use crate::services::{CommitRequest, RebaseOutcome, Rebased, UsageMeter, Workspace};
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ struct Failing {
     because: String,
     files: Vec<String>,
     check: Option<CheckReport>,
+    /// What is left of the check's failure without what failed there before, where that is known: the lesson is about that.
+    rest: Option<Signature>,
 }
 
 /// The files on which work is being put, and where checks run on them.
@@ -209,6 +212,7 @@ impl TaskRun {
                     because,
                     files,
                     check: None,
+                    rest: None,
                 })));
             }
         };
@@ -218,8 +222,10 @@ impl TaskRun {
             return Ok(Looked::Fits { tree: new, flaky: Vec::new() });
         }
         let room = self.plan.context.services.workspaces.merge_room(&self.plan.task.title).await?;
-        let failing = |because: String, check: Option<CheckReport>| {
-            Looked::Fails(Box::new(Failing { kind: FailureType::CheckFailed, because, files: Vec::new(), check }))
+        let failing = |because: String, red: Option<(CheckReport, Option<Signature>)>| {
+            let (check, rest) = red.unzip();
+            let (kind, files, rest) = (FailureType::CheckFailed, Vec::new(), rest.flatten());
+            Looked::Fails(Box::new(Failing { kind, because, files, check, rest }))
         };
         let tip = Tip { room: &*room, tree: &rebased.tip };
         let mut first = self.plan.checks_in(&*room, (part, &tree), checks.clone(), false).await?;
@@ -256,7 +262,15 @@ impl TaskRun {
                 // Its base is what was merged before.
                 let why = |check: &CheckReport| is_red(check, &beside).replace("at the base", "before");
                 let because = check.as_ref().map_or_else(String::new, why);
-                failing(because, check)
+                let place = room.dir();
+                let red = check.map(|mut check| {
+                    let rest = check.at_base(&beside).and_then(|base| check.signature.beyond(&base.signature));
+                    for text in [&mut check.output.head, &mut check.output.tail] {
+                        *text = relative(text, &place).into_owned();
+                    }
+                    (check, rest)
+                });
+                failing(because, red)
             }
             Err(because) => failing(because, None),
         };
@@ -312,7 +326,7 @@ impl TaskRun {
             ending: last.ending.clone(),
             check: check.map(failed_check),
             output: check.map_or_else(|| Output::whole(failing.because.clone()), |c| c.output.clone()),
-            signature: check.map(|c| c.signature.clone()).unwrap_or_default(),
+            signature: failing.rest.clone().or_else(|| Some(check?.signature.clone())).unwrap_or_default(),
             files_changed: if failing.files.is_empty() {
                 self.progress.report.files.clone()
             } else {

@@ -83,7 +83,9 @@ impl<'c> Simple<'c> {
             }
             None => self.script().iter().any(|word| is_file(word, file)),
         };
-        by_interpreter || self.program().is_some_and(|program| is_file(program, file))
+        // What begins with a pattern is no command, but the text of a script in another language: `glob("src/*.py")`.
+        let program = self.program().map(plain_path).filter(|program| pattern(program).is_none());
+        by_interpreter || program.is_some_and(|program| is_file(&program, file))
     }
 
     /// Whether nothing in it says what it runs.
@@ -91,7 +93,7 @@ impl<'c> Simple<'c> {
         match self.interpreter {
             Some(at) if self.script().iter().all(|word| word.starts_with('-')) => {
                 let is_given = |word: &&str| matches!(*word, "xargs" | "parallel" | "-exec" | "-execdir");
-                self.is_piped || self.words[..at].iter().any(|word| is_given(&word))
+                self.is_piped || self.words[..at].iter().any(is_given)
             }
             // What settings are read from is no check.
             Some(at) if matches!(self.words[at], "." | "source") => false,
@@ -126,7 +128,8 @@ fn is_setting(word: &str) -> bool {
 
 /// The pattern of what a word may mean: a shell, or who calls it, puts something in place of a variable.
 fn pattern(word: &str) -> Option<String> {
-    if !word.contains(['*', '?', '[', '$', '{', '}']) {
+    let has_brackets = word.find('[').is_some_and(|at| word[at..].contains(']'));
+    if !has_brackets && !word.contains(['*', '?', '$', '{']) {
         return None;
     }
     let mut pattern = String::new();
@@ -242,6 +245,9 @@ mod tests {
         }
         check("sh 'my checks/a.sh'", "my checks/a.sh", true);
         check("sh my\\ checks/a.sh", "my checks/a.sh", true);
+        // Scripts in other languages list what they read.
+        check("for path in glob.glob(\"src/*.py\"):\n    ast.parse(open(path).read())", "src/a.py", false);
+        check("files = Path(\"src\").rglob(\"*.py\")\nrun([\"sh\", f])", "src/f.py", false);
         // Compilers and linters only read what they are given.
         check("for f in src/*.c; do cc -c $f || exit 1; done; ./run.sh", "src/a.c", false);
         check("cc src/*.c -o app && ./app", "src/a.c", false);

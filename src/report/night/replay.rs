@@ -50,6 +50,8 @@ pub(super) struct Replay {
     turn_tree: HashMap<usize, TreeId>,
     /// The agent runs in which something was written when a test was asked for.
     wrote_then: HashSet<usize>,
+    /// Attempts of which a turn has begun in which the agent was to write a test, and no word of it has come.
+    unheard: HashSet<usize>,
     pub limits: BTreeMap<(String, &'static str), (usize, Timestamp, Timestamp)>,
     /// When the process that works now began, and how long the earlier ones worked.
     epoch: Option<Timestamp>,
@@ -266,6 +268,7 @@ impl Replay {
             JournalEntry::AttemptStarted { .. } => self.attempt_started(at, entry),
             JournalEntry::AgentStopped { session, ending, usage, .. } => {
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
+                self.unheard.remove(&attempt);
                 self.turn_usage.entry(attempt).or_default().stopped(*usage);
                 self.attempts[attempt].ending = Some(ending.clone());
                 self.attempts[attempt].stopped_at = Some(at);
@@ -275,6 +278,7 @@ impl Replay {
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
                 if *reason == TurnReason::Test {
                     self.attempts[attempt].asked_for_test = Some(AskedForTest::Nothing);
+                    self.unheard.insert(attempt);
                 }
                 self.attempts[attempt].turns += 1;
                 self.attempt_phase(attempt, at, SpanKind::Agent);
@@ -284,6 +288,7 @@ impl Replay {
                     failed.iter().filter_map(|gate| tried(gate)).for_each(|what| self.notice(Some(task), what));
                 }
                 let Some(attempt) = self.by_session.get(session).copied() else { return };
+                self.unheard.remove(&attempt);
                 if let JournalEntry::TurnJudged { tree, proof_runs, .. } = entry {
                     let before = self.turn_tree.insert(attempt, tree.clone());
                     if self.attempts[attempt].asked_for_test.is_some() {
@@ -517,7 +522,13 @@ impl Replay {
         let Some(attempt) = self.close_attempt(session, at, Fate::Judged) else { return };
         let written = self.turn_tree.remove(&attempt).is_some_and(|last| last != *tree);
         let wrote = self.wrote_then.remove(&attempt);
+        let unheard = self.unheard.remove(&attempt);
         let judged = &mut self.attempts[attempt];
+        if unheard {
+            // It could not be told: its conversation was gone.
+            judged.asked_for_test = None;
+            judged.turns -= 1;
+        }
         judged.asked_for_test = judged.asked_for_test.map(|_| match proof {
             Some(proof) if proof.shows_a_difference() && wrote => AskedForTest::Proves,
             Some(proof) if proof.shows_a_difference() => AskedForTest::HadOne,

@@ -60,7 +60,7 @@ impl Absent {
 /// ```
 ///
 /// # Errors
-/// A [`Refused`] if a link, a directory, a socket or a disk stands there; [`nobody_reads`] knows the error of a pipe without a reader; others are the
+/// A [`Refused`](super::Refused) if a link, a directory, a socket or a disk stands there; [`nobody_reads`] knows the error of a pipe without a reader; others are the
 /// system's, also if the directory is not there.
 pub fn open_output(path: &Path, of_others: &[PathBuf]) -> io::Result<Output> {
     let path = std::path::absolute(path)?;

@@ -12,6 +12,9 @@ pub(super) const INTERPRETERS: [&str; 16] = [
 const BEFORE_A_PROGRAM: [&str; 14] =
     ["env", "exec", "time", "command", "nice", "nohup", "if", "then", "else", "elif", "while", "until", "do", "!"];
 
+/// Options with which an interpreter only reads the file behind them (`bash -n`, `php -l`, `node --check`), or runs something else than it.
+const ONLY_READS: [&str; 5] = ["-m", "-c", "-n", "-l", "--check"];
+
 /// Whether a command line runs this file as a program; a file that it only reads is the work.
 ///
 /// Whatever stands before an interpreter (`timeout 60 sh`, `if sh`, `! sh`, `uv run python`) or among its options leaves it one. A pattern
@@ -72,6 +75,10 @@ impl<'c> Simple<'c> {
         &words[..end.map_or(words.len(), |end| end + 1)]
     }
 
+    fn only_reads(&self) -> bool {
+        self.script().iter().any(|word| ONLY_READS.contains(word))
+    }
+
     fn runs(&self, file: &str) -> bool {
         let module = self.interpreter.filter(|at| name(self.words[*at]).starts_with("python"));
         let module = module.and_then(|at| self.words[at..].iter().skip_while(|word| **word != "-m").nth(1));
@@ -81,7 +88,9 @@ impl<'c> Simple<'c> {
                 let module = module.replace('.', "/");
                 is_file(&format!("{module}.py"), file) || is_file(&format!("{module}/__main__.py"), file)
             }
-            None => self.script().iter().any(|word| is_file(word, file)),
+            None => {
+                self.script().iter().any(|word| is_file(word, file) && !(self.only_reads() && pattern(word).is_some()))
+            }
         };
         // What begins with a pattern is no command, but the text of a script in another language: `glob("src/*.py")`.
         let program = self.program().map(plain_path).filter(|program| pattern(program).is_none());
@@ -96,7 +105,7 @@ impl<'c> Simple<'c> {
                 self.is_piped || self.words[..at].iter().any(is_given)
             }
             // What settings are read from is no check.
-            Some(at) if matches!(self.words[at], "." | "source") => false,
+            Some(at) if self.only_reads() || matches!(self.words[at], "." | "source") => false,
             Some(_) => self.script().last().is_some_and(|word| is_open(word)),
             // What a loop goes through.
             None => self.program().filter(|program| is_open(program)).is_some_and(|program| {
@@ -245,6 +254,9 @@ mod tests {
         }
         check("sh 'my checks/a.sh'", "my checks/a.sh", true);
         check("sh my\\ checks/a.sh", "my checks/a.sh", true);
+        check("for f in src/*.py; do python3 -m py_compile $f || exit 1; done", "src/a.py", false);
+        check("bash -n scripts/*.sh && for f in lib/*.php; do php -l $f; done", "scripts/a.sh", false);
+        check("find src -name '*.js' -exec node --check {} +", "src/a.js", false);
         // Scripts in other languages list what they read.
         check("for path in glob.glob(\"src/*.py\"):\n    ast.parse(open(path).read())", "src/a.py", false);
         check("files = Path(\"src\").rglob(\"*.py\")\nrun([\"sh\", f])", "src/f.py", false);
